@@ -111,6 +111,26 @@ pub enum SendState {
     Stopped(Cause),
 }
 
+/// What the row shall ask for next. Delays count from the moment of writing, by the database's clock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SendPlan {
+    /// Nothing: wait for a ledger.
+    Wait,
+    /// The same bytes again, after that delay.
+    Resend(Duration),
+    /// A higher bid, after that delay.
+    RaiseFee {
+        /// Full fee the network asked for, in stroops.
+        required: i64,
+        /// Operations it was asked for.
+        operations: i64,
+        /// Not before.
+        after: Duration,
+    },
+    /// Nothing any more: sending again changes nothing.
+    Stop(Cause),
+}
+
 /// A recorded envelope. Append-only: no hash is ever erased.
 #[derive(Clone, Debug)]
 pub struct Attempt {
@@ -181,7 +201,7 @@ pub struct Change {
     /// What happened.
     pub event: Event,
     /// What the row asks for next, if that changes.
-    pub sending: Option<SendState>,
+    pub sending: Option<SendPlan>,
     /// Shown to staff.
     pub last_error: Option<String>,
     /// Goes into the row for a terminal or indeterminate outcome, and into the log in any case.
@@ -302,6 +322,9 @@ pub struct Rules {
     pub backoff_max: Duration,
     /// How long a claim lasts without recording an envelope.
     pub claim_ttl: Duration,
+    /// After recording an envelope the row asks for a resend after this delay, unless an answer says otherwise: whoever
+    /// recorded it may have died before sending it.
+    pub resend_after: Duration,
     /// Submissions building, submitted or confirming at once (INDETERMINATE ones excepted), over all processes.
     pub max_in_flight: Option<u64>,
 }
