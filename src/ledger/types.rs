@@ -345,3 +345,21 @@ pub enum LedgerError {
     #[error("a row of the ledger cannot be read: {0}")]
     Corrupt(String),
 }
+
+impl Change {
+    /// A transition of a row as it was read, with nothing else to note.
+    #[must_use]
+    pub fn new(read: &Submission, event: Event, actor: &str) -> Self {
+        Self {
+            id: read.id,
+            version: read.version,
+            event,
+            sending: None,
+            last_error: None,
+            evidence: None,
+            tx_hash: None,
+            account_sequence: None,
+            actor: actor.to_owned(),
+        }
+    }
+}
