@@ -1,0 +1,10 @@
+//! `tender api`.
+
+use super::CliError;
+use crate::config::{ApiConfig, Source};
+use std::process::ExitCode;
+
+pub(super) async fn run(source: &Source) -> Result<ExitCode, CliError> {
+    let _config = ApiConfig::load(source)?;
+    Err(CliError::Unavailable("api"))
+}

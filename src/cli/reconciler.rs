@@ -1,0 +1,10 @@
+//! `tender reconciler`.
+
+use super::CliError;
+use crate::config::{ReconcilerConfig, Source};
+use std::process::ExitCode;
+
+pub(super) async fn run(source: &Source) -> Result<ExitCode, CliError> {
+    let _config = ReconcilerConfig::load(source)?;
+    Err(CliError::Unavailable("reconciler"))
+}
