@@ -26,6 +26,10 @@ pub struct Target {
     pub reason: Reason,
 }
 
+#[expect(
+    clippy::unused_async,
+    reason = "the machinery it will await is not built yet"
+)]
 pub(super) async fn run(command: AdminCommand, source: &Source) -> Result<ExitCode, CliError> {
     let _config = StoreConfig::load(source)?;
     match command {

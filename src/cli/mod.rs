@@ -79,7 +79,8 @@ pub enum Command {
     /// Bring the database to this version's tables, or back
     #[command(subcommand)]
     Migrate(MigrateCommand),
-    /// Print the `OpenAPI` document, or check the file of it
+    /// Print the `OpenAPI` document, or check the file of it.
+    #[command(about = "Print the OpenAPI document, or check the file of it")]
     Openapi(OpenapiArgs),
     /// Create, check and list the channel accounts
     #[command(subcommand)]

@@ -49,9 +49,9 @@ pub struct Database {
 /// The two databases the ledger runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
-    /// PostgreSQL.
+    /// A `PostgreSQL` server.
     Postgres,
-    /// One SQLite file.
+    /// One `SQLite` file.
     Sqlite,
 }
 

@@ -104,10 +104,8 @@ impl<'a> Reader<'a> {
     fn set_value(&mut self, setting: &Setting) -> Option<(String, Origin)> {
         let direct = non_empty((self.lookup)(setting.name));
         let file_name = file_form(setting);
-        let file = match setting.has_file_form() {
-            true => non_empty((self.lookup)(&file_name)),
-            false => None,
-        };
+        let by_file = setting.has_file_form();
+        let file = non_empty((self.lookup)(&file_name)).filter(|_| by_file);
         let (value, origin) = match (direct, file) {
             (Some(_), Some(_)) => {
                 self.fault(setting, format!("contradicts {file_name}: set one of them"));
@@ -117,7 +115,7 @@ impl<'a> Reader<'a> {
             (None, Some(path)) => match (self.open)(&path).map(|v| non_empty(Some(v))) {
                 Ok(Some(value)) => (value, Origin::File),
                 Ok(None) => {
-                    self.push_fault(Fault::new(&file_name, "names a file that is empty"));
+                    self.push_fault(Fault::new(&file_name, "the file is empty"));
                     return None;
                 }
                 Err(problem) => {

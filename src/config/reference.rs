@@ -95,7 +95,7 @@ fn when_unset(setting: &Setting) -> String {
     match setting.presence {
         Presence::Required => "Required.".to_owned(),
         Presence::Optional(otherwise) => format!("Not set: {otherwise}."),
-        Presence::Default(_) => "Default:".to_owned(),
+        Presence::Default(value) => format!("Default: {value}."),
     }
 }
 

@@ -8,6 +8,9 @@ use secrecy::{ExposeSecret, SecretString};
 
 /// Most channel accounts a pool may have.
 const MAX_CHANNELS: usize = 1_000;
+/// Said alike by worker and reconciler, so that a check of both says it once.
+const NO_TREASURY: &str =
+    "is required and not set (a reconciler can do with STELLAR_FEE_SOURCE_SECRET instead)";
 
 static TREASURY: Setting = Setting::text(
     "STELLAR_TREASURY_SECRET",
@@ -93,7 +96,7 @@ impl ChannelKeys {
 impl Signers {
     pub(super) fn parse(r: &mut Reader) -> Option<Self> {
         if !r.is_set(&TREASURY) {
-            r.fault(&TREASURY, "is required by workers and not set");
+            r.fault(&TREASURY, NO_TREASURY);
         }
         let treasury = key(r, &TREASURY);
         let fee_source = key(r, &FEE_SOURCE).or_else(|| treasury.clone());
@@ -120,9 +123,7 @@ pub(super) fn fee_source(r: &mut Reader) -> Option<SigningSecret> {
         return key(r, &FEE_SOURCE);
     }
     if !r.is_set(&TREASURY) {
-        let problem =
-            "is required by reconcilers and not set, nor is STELLAR_TREASURY_SECRET in its place";
-        r.fault(&FEE_SOURCE, problem);
+        r.fault(&TREASURY, NO_TREASURY);
     }
     key(r, &FEE_SOURCE).or_else(|| key(r, &TREASURY))
 }

@@ -68,7 +68,7 @@ impl Source {
 
     fn add_env_file(&mut self, path: Option<&Path>) {
         let chosen = path.unwrap_or(Path::new(".env"));
-        let label = path.map_or("env file", |_| "--env-file");
+        let label = path.map_or(".env", |_| "--env-file");
         match read_text(chosen) {
             Ok(text) => self.add_env_text(label, &text),
             Err(ReadFault::Missing) if path.is_none() => {}
@@ -83,7 +83,7 @@ impl Source {
             match item {
                 Ok((name, value)) => {
                     if self.variables.insert(name.clone(), value).is_some() {
-                        let problem = format!("is set twice in the {label}");
+                        let problem = format!("is set twice in {label}");
                         self.faults.push(Fault::new(&name, problem));
                     }
                 }
@@ -120,11 +120,11 @@ enum ReadFault {
 impl ReadFault {
     fn problem(self) -> String {
         match self {
-            Self::Missing => "names a file that does not exist".to_owned(),
-            Self::Denied => "names a file that this user may not read".to_owned(),
-            Self::NotText => "names a file that is not UTF-8 text".to_owned(),
-            Self::TooLarge => format!("names a file of more than {MAX_FILE} bytes"),
-            Self::Other(kind) => format!("names a file that cannot be read ({kind})"),
+            Self::Missing => "the file does not exist".to_owned(),
+            Self::Denied => "this user may not read the file".to_owned(),
+            Self::NotText => "the file is not UTF-8 text".to_owned(),
+            Self::TooLarge => format!("the file is larger than {MAX_FILE} bytes"),
+            Self::Other(kind) => format!("the file cannot be read ({kind})"),
         }
     }
 }
@@ -154,7 +154,7 @@ mod tests {
 
     fn from_text(text: &str) -> Source {
         let mut source = Source::default();
-        source.add_env_text("env file", text);
+        source.add_env_text(".env", text);
         source
     }
 
@@ -182,7 +182,7 @@ mod tests {
         let source = from_text("A=1\nA=2\n");
         assert_eq!(
             source.faults.first().unwrap().to_string(),
-            "A: is set twice in the env file"
+            "A: is set twice in .env"
         );
     }
 }
