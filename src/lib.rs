@@ -1,1 +1,13 @@
-//! x
+//! Tender puts payments on the Stellar network exactly once per idempotency key.
+//!
+//! Modules in reading order:
+//!
+//! - [`domain`]: the rules, pure
+//! - [`config`]: settings, read once and checked at start
+//! - [`cli`]: the commands
+//! - [`telemetry`]: the log
+
+pub mod cli;
+pub mod config;
+pub mod domain;
+pub mod telemetry;

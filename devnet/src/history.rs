@@ -1,8 +1,6 @@
 //! What closed ledgers contain.
 
-use stellar_xdr::{
-    Hash, LedgerHeader, TransactionEnvelope, TransactionMeta, TransactionResult,
-};
+use stellar_xdr::{Hash, LedgerHeader, TransactionEnvelope, TransactionMeta, TransactionResult};
 
 /// A ledger that was closed by this network.
 #[derive(Clone, Debug)]

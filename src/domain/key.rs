@@ -1,0 +1,233 @@
+//! Idempotency keys and what derives from them: the fingerprint of a request, the queue's job id, the chain's tag.
+
+use std::fmt;
+use std::str::FromStr;
+
+use sha2::{Digest, Sha256};
+
+/// Who owns a submission: the tenant of the API key that pushed it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Tenant(String);
+
+/// Names one intent of a tenant for ever: whatever is pushed under it takes effect at most once.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct IdempotencyKey(String);
+
+/// Why a text cannot name a tenant or an intent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadName {
+    /// No text at all.
+    #[error("must not be empty")]
+    Empty,
+    /// More than the longest allowed.
+    #[error("is longer than {0} characters")]
+    TooLong(usize),
+    /// Something else than visible ASCII.
+    #[error("may hold visible ASCII characters only, no blanks")]
+    Unprintable,
+}
+
+fn visible(text: &str, longest: usize) -> Result<String, BadName> {
+    if text.is_empty() {
+        return Err(BadName::Empty);
+    }
+    if text.len() > longest {
+        return Err(BadName::TooLong(longest));
+    }
+    if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(BadName::Unprintable);
+    }
+    Ok(text.to_owned())
+}
+
+impl Tenant {
+    /// Longest name, in characters.
+    pub const MAX_CHARS: usize = 64;
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Tenant {
+    type Err = BadName;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        visible(text, Self::MAX_CHARS).map(Self)
+    }
+}
+
+impl IdempotencyKey {
+    /// Longest key, in characters.
+    pub const MAX_CHARS: usize = 255;
+
+    /// The key of a leg or period of a business object, the same for the same parts on every call.
+    ///
+    /// The parts are hashed with their lengths, so that no two different triples give the same key.
+    ///
+    /// # Errors
+    /// A part is empty, or longer than a key may be.
+    pub fn derive(
+        logical_operation: &str,
+        business_id: &str,
+        period: &str,
+    ) -> Result<Self, BadName> {
+        let mut hash = Sha256::new();
+        for part in [logical_operation, business_id, period] {
+            if part.is_empty() {
+                return Err(BadName::Empty);
+            }
+            if part.len() > Self::MAX_CHARS {
+                return Err(BadName::TooLong(Self::MAX_CHARS));
+            }
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part.as_bytes());
+        }
+        Ok(Self(format!("derived-{}", hex::encode(hash.finalize()))))
+    }
+
+    /// The key as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for IdempotencyKey {
+    type Err = BadName;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        visible(text, Self::MAX_CHARS).map(Self)
+    }
+}
+
+/// SHA-256 of a request in canonical form: tells a repeated request from another one under the same key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fingerprint(pub [u8; 32]);
+
+impl Fingerprint {
+    /// The fingerprint of a request's canonical bytes.
+    #[must_use]
+    pub fn of(canonical: &[u8]) -> Self {
+        Self(Sha256::digest(canonical).into())
+    }
+}
+
+/// What the chain knows of a key: the 64-bit id of the muxed operation source of every envelope of the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct KeyTag(pub u64);
+
+fn digest(purpose: &str, tenant: &Tenant, key: &IdempotencyKey) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    // The tenant cannot hold a zero byte, so the boundary between tenant and key is unambiguous.
+    for part in [
+        purpose.as_bytes(),
+        &[0],
+        tenant.0.as_bytes(),
+        &[0],
+        key.0.as_bytes(),
+    ] {
+        hash.update(part);
+    }
+    hash.finalize().into()
+}
+
+impl KeyTag {
+    /// The tag of a tenant's key.
+    #[must_use]
+    pub fn of(tenant: &Tenant, key: &IdempotencyKey) -> Self {
+        let [a, b, c, d, e, f, g, h, ..] = digest("tender/tag", tenant, key);
+        Self(u64::from_be_bytes([a, b, c, d, e, f, g, h]))
+    }
+}
+
+/// Id of a queue job: derived from the key and the round of dispatch, so that the queue itself rejects a second push
+/// of a round and accepts the next one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct JobId(String);
+
+impl JobId {
+    /// The job of a key's `round`-th dispatch.
+    #[must_use]
+    pub fn of(tenant: &Tenant, key: &IdempotencyKey, round: i64) -> Self {
+        let hash = digest("tender/job", tenant, key);
+        // The prefix keeps the queue from reading the id as a number or a ULID of its own.
+        Self(format!("tx:{}.{round}", hex::encode(&hash[..16])))
+    }
+
+    /// The id as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn names(tenant: &str, key: &str) -> (Tenant, IdempotencyKey) {
+        (
+            tenant.parse().expect("a tenant"),
+            key.parse().expect("a key"),
+        )
+    }
+
+    #[test]
+    fn keys_are_visible_ascii_within_their_length() {
+        assert_eq!("".parse::<IdempotencyKey>(), Err(BadName::Empty));
+        assert_eq!("a b".parse::<IdempotencyKey>(), Err(BadName::Unprintable));
+        assert_eq!(
+            "schlüssel".parse::<IdempotencyKey>(),
+            Err(BadName::Unprintable)
+        );
+        assert_eq!(
+            "k".repeat(256).parse::<IdempotencyKey>(),
+            Err(BadName::TooLong(255))
+        );
+        assert!("k".repeat(255).parse::<IdempotencyKey>().is_ok());
+    }
+
+    #[test]
+    fn derived_keys_depend_on_each_part_and_on_where_it_ends() {
+        let key = |a, b, c| IdempotencyKey::derive(a, b, c).expect("a key");
+        assert_eq!(key("rent", "7", "2026-01"), key("rent", "7", "2026-01"));
+        assert_ne!(key("rent", "7", "2026-01"), key("rent", "7", "2026-02"));
+        assert_ne!(key("rent", "71", "2"), key("rent", "7", "12"));
+        assert!(
+            key("rent", "7", "x")
+                .as_str()
+                .parse::<IdempotencyKey>()
+                .is_ok()
+        );
+        assert_eq!(IdempotencyKey::derive("rent", "", "x"), Err(BadName::Empty));
+    }
+
+    #[test]
+    fn tags_and_jobs_belong_to_one_tenant_and_key() {
+        let (acme, key) = names("acme", "invoice-7");
+        let (other, _) = names("other", "x");
+        assert_eq!(KeyTag::of(&acme, &key), KeyTag::of(&acme, &key));
+        assert_ne!(KeyTag::of(&acme, &key), KeyTag::of(&other, &key));
+        assert_ne!(JobId::of(&acme, &key, 1), JobId::of(&acme, &key, 2));
+        assert!(JobId::of(&acme, &key, 1).as_str().starts_with("tx:"));
+    }
+
+    proptest! {
+        #[test]
+        fn the_boundary_between_tenant_and_key_counts(a in "[a-z]{1,6}", b in "[a-z]{1,6}", c in "[a-z]{1,6}") {
+            let (one, long) = names(&a, &format!("{b}{c}"));
+            let (two, short) = names(&format!("{a}{b}"), &c);
+            prop_assert_ne!(KeyTag::of(&one, &long), KeyTag::of(&two, &short));
+        }
+    }
+}

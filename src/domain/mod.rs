@@ -1,0 +1,18 @@
+//! Pure rules: no I/O, no clock, no randomness but for fresh identities. Reading order:
+//!
+//! - [`submission`]: states, events and the one transition function
+//! - [`classify`] and [`codes`]: what the network's answers mean
+//! - [`plan`]: what the reconciler does about a held pair
+//! - [`operation`], [`money`], [`key`], [`ids`]: the words of the field
+//! - [`fees`], [`schedule`]: bids, priorities and lanes
+
+pub mod classify;
+pub mod codes;
+pub mod fees;
+pub mod ids;
+pub mod key;
+pub mod money;
+pub mod operation;
+pub mod plan;
+pub mod schedule;
+pub mod submission;

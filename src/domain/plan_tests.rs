@@ -1,0 +1,175 @@
+use super::*;
+use crate::domain::classify::Class;
+use crate::domain::codes::{OpFailure, PaymentCode};
+use crate::domain::ids::AccountId;
+use proptest::prelude::*;
+
+const SEQ: i64 = 100;
+
+fn held(sending: Sending, max_times: &[u64]) -> Held {
+    Held {
+        pair: Pair {
+            account: AccountId([1; 32]),
+            sequence: SEQ,
+        },
+        max_times: max_times.to_vec(),
+        sending,
+    }
+}
+
+fn at(sequence: i64) -> AccountState {
+    AccountState::Present {
+        sequence,
+        since_ledger: Some(9),
+    }
+}
+
+fn terminal() -> Cause {
+    Cause {
+        class: Class::Terminal,
+        code: "txBAD_AUTH".to_owned(),
+    }
+}
+
+#[test]
+fn an_unused_pair_waits_until_every_envelope_expired() {
+    let row = held(Sending::Waiting, &[1000, 1060]);
+    assert_eq!(
+        assess(&row, at(SEQ - 1), 1001),
+        Step::Wait,
+        "one envelope lives on"
+    );
+    assert_eq!(
+        assess(&row, at(SEQ - 1), 1060),
+        Step::Wait,
+        "max_time itself is still valid"
+    );
+    assert_eq!(
+        assess(&row, at(SEQ - 1), 1061),
+        Step::Dead(Cause::expired(), Gap::None)
+    );
+    assert_eq!(
+        assess(&row, at(SEQ - 2), 1061),
+        Step::Dead(Cause::expired(), Gap::Below)
+    );
+}
+
+#[test]
+fn a_terminal_cause_still_waits_for_proof() {
+    let row = held(Sending::Stopped(terminal()), &[1000]);
+    assert_eq!(assess(&row, at(SEQ - 1), 999), Step::Wait);
+    assert_eq!(
+        assess(&row, at(SEQ - 1), 1001),
+        Step::Dead(terminal(), Gap::None)
+    );
+    assert_eq!(
+        assess(&row, at(SEQ), 1001),
+        Step::LookUp { at_ledger: Some(9) },
+        "a refusal proves nothing"
+    );
+}
+
+#[test]
+fn a_used_pair_is_looked_up_and_never_dead() {
+    for sending in [
+        Sending::Waiting,
+        Sending::ResendDue,
+        Sending::RaiseDue { required: 9 },
+        Sending::Stopped(terminal()),
+    ] {
+        assert_eq!(
+            assess(&held(sending.clone(), &[1000]), at(SEQ), 5000),
+            Step::LookUp { at_ledger: Some(9) }
+        );
+        assert_eq!(
+            assess(&held(sending, &[1000]), at(SEQ + 3), 5000),
+            Step::LookUp { at_ledger: None }
+        );
+    }
+    assert_eq!(
+        assess(&held(Sending::Idle, &[]), at(SEQ), 1),
+        Step::IdleConsumed { at_ledger: Some(9) }
+    );
+}
+
+#[test]
+fn sends_stop_before_a_node_would_refuse_them() {
+    let resend = held(Sending::ResendDue, &[1000]);
+    assert_eq!(
+        assess(&resend, at(SEQ - 1), 1000 - SEND_MARGIN_S - 1),
+        Step::Resend
+    );
+    assert_eq!(
+        assess(&resend, at(SEQ - 1), 1000 - SEND_MARGIN_S),
+        Step::Wait
+    );
+    let raise = held(Sending::RaiseDue { required: 7 }, &[1000]);
+    assert_eq!(
+        assess(&raise, at(SEQ - 1), 900),
+        Step::RaiseFee { required: 7 }
+    );
+}
+
+#[test]
+fn a_missing_account_proves_nothing_before_expiry() {
+    let row = held(Sending::Waiting, &[1000]);
+    assert_eq!(assess(&row, AccountState::Absent, 1000), Step::Wait);
+    assert_eq!(assess(&row, AccountState::Absent, 1001), Step::AccountGone);
+}
+
+#[test]
+fn conclusions_follow_the_ledger_and_nothing_else() {
+    let underfunded = Failure::Op(OpFailure::Payment(PaymentCode::Underfunded));
+    let failed = Finding::Failed(underfunded);
+    let not_spent = Finding::Failed(Failure::Tx(TxCode::BadSeq));
+    let table: [(&[Finding], Conclusion); 9] = [
+        (&[Finding::Success(Effect::Matched)], Conclusion::Succeeded),
+        (
+            &[failed, Finding::Success(Effect::Matched)],
+            Conclusion::Succeeded,
+        ),
+        (
+            &[Finding::Success(Effect::Missing)],
+            Conclusion::EffectMissing,
+        ),
+        (
+            &[Finding::Success(Effect::Unknown)],
+            Conclusion::KeepLooking,
+        ),
+        (
+            &[failed, Finding::NotFound],
+            Conclusion::LedgerFailed(failure_cause(&underfunded)),
+        ),
+        (&[failed, Finding::Unknown], Conclusion::KeepLooking),
+        (&[not_spent, Finding::NotFound], Conclusion::Scan),
+        (&[Finding::NotFound], Conclusion::Scan),
+        (
+            &[Finding::NotFound, Finding::Unknown],
+            Conclusion::KeepLooking,
+        ),
+    ];
+    for (findings, conclusion) in table {
+        assert_eq!(conclude(findings), conclusion, "{findings:?}");
+    }
+}
+
+proptest! {
+    /// Whatever else holds: death needs an unused sequence and a ledger past every `max_time`.
+    #[test]
+    fn death_is_never_declared_without_proof(
+        sequence in SEQ - 3..SEQ + 3,
+        closed in 900_u64..1200,
+        max_times in prop::collection::vec(900_u64..1200, 1..4),
+        kind in 0..4,
+    ) {
+        let sending = match kind {
+            0 => Sending::Waiting,
+            1 => Sending::ResendDue,
+            2 => Sending::RaiseDue { required: 5 },
+            _ => Sending::Stopped(terminal()),
+        };
+        let step = assess(&held(sending, &max_times), at(sequence), closed);
+        let proven = sequence < SEQ && max_times.iter().all(|max_time| *max_time < closed);
+        prop_assert_eq!(matches!(step, Step::Dead(..)), proven);
+    }
+}

@@ -1,0 +1,260 @@
+use super::*;
+use proptest::prelude::*;
+
+const BUDGET: Budget = Budget {
+    transient_failures: 2,
+    claims: 3,
+};
+
+fn cause(class: Class) -> Cause {
+    Cause {
+        class,
+        code: "x".to_owned(),
+    }
+}
+
+fn events() -> Vec<Event> {
+    let mut all = vec![
+        Event::Claimed,
+        Event::ClaimLapsed,
+        Event::EnvelopeRecorded,
+        Event::ResendBegun,
+        Event::Acknowledged,
+        Event::AnswerNoted,
+        Event::Succeeded,
+        Event::EffectMissing,
+        Event::ConsumedByForeign,
+        Event::ConsumerBeyondReach(Presence::Present),
+        Event::ConsumerBeyondReach(Presence::Absent),
+        Event::IdlePairConsumed(Consumer::Foreign),
+        Event::IdlePairConsumed(Consumer::Unknown),
+        Event::ResolvedPaid,
+        Event::ResolvedNotPaid,
+        Event::Cancelled,
+        Event::Requeued,
+        Event::Deferred,
+    ];
+    for class in [Class::Transient, Class::Terminal] {
+        all.push(Event::LedgerFailed(cause(class)));
+        for gap in [Gap::None, Gap::Below] {
+            all.push(Event::ProvenDead(cause(class), gap));
+        }
+    }
+    all
+}
+
+fn state(status: Status) -> State {
+    let holds_pair = matches!(
+        status,
+        Status::Building | Status::Submitted | Status::Confirming
+    );
+    let verdict = match status {
+        Status::Confirmed => Verdict::Success,
+        Status::Failed => Verdict::Expired,
+        Status::Cancelled => Verdict::Cancelled,
+        _ => Verdict::Pending,
+    };
+    State {
+        status,
+        holds_pair,
+        verdict,
+        claims: 1,
+        ..State::ACCEPTED
+    }
+}
+
+/// The table of the protocol, row by row: which events are legal where, and where they lead.
+#[test]
+fn legal_transitions_are_exactly_these() {
+    use Status::{Building, Cancelled, Confirmed, Confirming, Failed, Pending, Submitted};
+    let mut legal = Vec::new();
+    for status in Status::ALL {
+        for event in events() {
+            if let Ok(next) = next(&state(status), &event, BUDGET) {
+                legal.push((status, event.as_str(), next.state.status));
+            }
+        }
+    }
+    legal.dedup();
+    let in_flight = |from: Status| {
+        vec![
+            (from, "envelope_recorded", from),
+            (from, "resend_begun", from),
+            (from, "acknowledged", Confirming),
+            (from, "answer_noted", from),
+            (from, "succeeded", Confirmed),
+            (from, "effect_missing", Failed),
+            (from, "consumed_by_foreign", Pending),
+            (from, "consumer_beyond_reach", from),
+            (from, "ledger_failed", Pending),
+            (from, "proven_dead", Pending),
+            (from, "ledger_failed", Failed),
+            (from, "proven_dead", Failed),
+        ]
+    };
+    let mut expected = vec![
+        (Pending, "claimed", Building),
+        (Pending, "cancelled", Cancelled),
+        (Pending, "deferred", Pending),
+        (Building, "claim_lapsed", Pending),
+        (Building, "envelope_recorded", Submitted),
+        (Building, "idle_pair_consumed", Pending),
+        (Building, "deferred", Pending),
+    ];
+    expected.extend(in_flight(Submitted));
+    expected.extend(in_flight(Confirming));
+    expected.push((Failed, "requeued", Pending));
+    assert_eq!(legal, expected);
+}
+
+#[test]
+fn budgets_end_a_row_and_a_terminal_cause_ends_it_at_once() {
+    let spent = State {
+        transient_failures: 2,
+        ..state(Status::Confirming)
+    };
+    let dead = Event::ProvenDead(cause(Class::Transient), Gap::None);
+    let next_of = |state: &State, event: &Event| next(state, event, BUDGET).expect("legal");
+    let failed = next_of(&spent, &dead);
+    assert_eq!(
+        (failed.state.status, failed.state.category),
+        (Status::Failed, Some(Category::TransientExhausted))
+    );
+    assert_eq!(
+        (failed.state.verdict, failed.pair),
+        (Verdict::Expired, PairFate::Unused)
+    );
+    let terminal = next_of(
+        &state(Status::Submitted),
+        &Event::LedgerFailed(cause(Class::Terminal)),
+    );
+    assert_eq!(
+        (terminal.state.category, terminal.state.verdict),
+        (Some(Category::Terminal), Verdict::Failed)
+    );
+    assert_eq!(terminal.pair, PairFate::Spent);
+    let unbuilt = next_of(
+        &State {
+            claims: 3,
+            ..state(Status::Building)
+        },
+        &Event::ClaimLapsed,
+    );
+    assert_eq!(
+        (unbuilt.state.status, unbuilt.pair),
+        (Status::Failed, PairFate::Unused)
+    );
+}
+
+#[test]
+fn a_dead_pair_is_used_again_unless_there_is_a_gap_below_it() {
+    let row = state(Status::Confirming);
+    let again = next(
+        &row,
+        &Event::ProvenDead(cause(Class::Transient), Gap::None),
+        BUDGET,
+    )
+    .expect("legal");
+    assert_eq!(
+        (again.pair, again.state.holds_pair, again.due),
+        (PairFate::Keep, true, Due::Backoff(1))
+    );
+    let anew = next(
+        &row,
+        &Event::ProvenDead(cause(Class::Transient), Gap::Below),
+        BUDGET,
+    )
+    .expect("legal");
+    assert_eq!(
+        (anew.pair, anew.state.holds_pair),
+        (PairFate::Reseed, false)
+    );
+}
+
+#[test]
+fn an_indeterminate_row_is_settled_by_evidence_or_by_staff_and_never_sent() {
+    let unknown = next(
+        &state(Status::Confirming),
+        &Event::ConsumerBeyondReach(Presence::Present),
+        BUDGET,
+    )
+    .expect("legal")
+    .state;
+    assert_eq!(
+        (unknown.status, unknown.verdict, unknown.holds_pair),
+        (Status::Confirming, Verdict::Indeterminate, false)
+    );
+    let legal: Vec<_> = events()
+        .into_iter()
+        .filter(|event| next(&unknown, event, BUDGET).is_ok())
+        .map(|event| event.as_str())
+        .collect();
+    assert_eq!(
+        legal,
+        [
+            "succeeded",
+            "effect_missing",
+            "resolved_paid",
+            "resolved_not_paid",
+            "ledger_failed",
+            "ledger_failed"
+        ]
+    );
+    let paid = next(&unknown, &Event::ResolvedPaid, BUDGET)
+        .expect("legal")
+        .state;
+    assert_eq!(
+        (paid.status, paid.verdict),
+        (Status::Confirmed, Verdict::Success)
+    );
+}
+
+#[test]
+fn what_may_have_moved_money_is_never_requeued() {
+    let missing = next(&state(Status::Confirming), &Event::EffectMissing, BUDGET)
+        .expect("legal")
+        .state;
+    assert_eq!(
+        (missing.status, missing.category),
+        (Status::Failed, Some(Category::EffectMissing))
+    );
+    assert!(next(&missing, &Event::Requeued, BUDGET).is_err());
+    let again = next(&state(Status::Failed), &Event::Requeued, BUDGET)
+        .expect("legal")
+        .state;
+    assert_eq!(
+        again,
+        State {
+            generation: 1,
+            ..State::ACCEPTED
+        }
+    );
+}
+
+proptest! {
+    /// Any history of reported events keeps the invariants that the rest of the service relies on.
+    #[test]
+    fn invariants_hold_along_every_history(picks in prop::collection::vec(0_usize..100, 0..60)) {
+        let all = events();
+        let mut row = State::ACCEPTED;
+        let mut succeeded = false;
+        for pick in picks {
+            let event = &all[pick % all.len()];
+            let Ok(after) = next(&row, event, BUDGET) else { continue };
+            prop_assert!(!succeeded || row.status.is_terminal());
+            if after.pair == PairFate::Lease {
+                prop_assert!(after.state.holds_pair);
+            }
+            if matches!(after.pair, PairFate::Spent | PairFate::Unused | PairFate::Reseed | PairFate::Quarantine) {
+                prop_assert!(row.holds_pair && !after.state.holds_pair, "a pair is given back by its holder, once");
+            }
+            row = after.state;
+            succeeded |= row.verdict == Verdict::Success;
+            prop_assert!(!(row.status.is_terminal() && row.holds_pair));
+            prop_assert!(!matches!(row.status, Status::Building) || row.holds_pair);
+            let alive = matches!(row.status, Status::Submitted | Status::Confirming);
+            prop_assert!(!alive || row.holds_pair || row.verdict == Verdict::Indeterminate);
+            prop_assert!(row.transient_failures <= BUDGET.transient_failures);
+        }
+    }
+}
