@@ -13,6 +13,7 @@ mod code;
 mod domain;
 mod imports;
 mod length;
+mod local;
 mod source;
 mod text;
 
