@@ -2,7 +2,10 @@
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-use crate::source::{Source, Violation};
+use crate::{
+    local,
+    source::{Source, Violation},
+};
 
 /// Every module at the top of `src/`, and the modules it may name besides itself. A new module gets its line here.
 const DIRECTIONS: &[(&str, &[&str])] = &[
@@ -137,12 +140,16 @@ pub fn owned_crates(source: &Source) -> Vec<Violation> {
         return Vec::new();
     };
     let top = module.first().map_or("", String::as_str);
+    let local = local::names(source);
     heads(source, &module)
         .into_iter()
         .filter_map(|(line, head)| {
             let Head::Extern(name) = head else {
                 return None;
             };
+            if local.contains(&name) {
+                return None;
+            }
             let (_, owners) = OWNED.iter().find(|(owned, _)| *owned == name)?;
             let what = format!("only {owners:?} may name the crate `{name}`");
             (!owners.contains(&top)).then(|| Violation::new(line, what))

@@ -127,6 +127,10 @@ fn lets_an_owner_name_its_crate() {
             "src/flow/feed.rs",
             "fn f(redis: u8) { let a = redis; crate::queue::redis::push(a); }",
         ),
+        (
+            "src/config/registry.rs",
+            "use super::{fees, redis}; static A: &[G] = &[redis::GROUP];",
+        ),
         ("migration/src/lib.rs", "use sea_orm_migration::sea_orm;"),
         ("tests/queue.rs", "use redis::Client;"),
     ] {

@@ -5,6 +5,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
+    clippy::panic,
     reason = "a failed expectation is how a test speaks"
 )]
 
@@ -12,13 +13,19 @@ mod code;
 mod domain;
 mod imports;
 mod length;
+mod local;
 mod source;
 mod text;
 
+use std::fmt::Write;
+
 use source::{Source, Violation};
 
+/// A rule's name, and what it finds in a file.
+type Rule = (&'static str, fn(&Source) -> Vec<Violation>);
+
 /// Every rule, in the order in which a reader meets them.
-const RULES: &[(&str, fn(&Source) -> Vec<Violation>)] = &[
+const RULES: &[Rule] = &[
     ("import directions", imports::directions),
     ("owned crates", imports::owned_crates),
     ("environment", imports::environment),
@@ -45,11 +52,12 @@ fn the_repository_keeps_every_rule() {
     for (rule, check) in RULES {
         for source in &sources {
             for violation in check(source) {
-                report.push_str(&format!("\n{}: {rule}: {violation}", source.path));
+                writeln!(report, "{}: {rule}: {violation}", source.path)
+                    .expect("a string takes text");
             }
         }
     }
-    assert!(report.is_empty(), "house rules broken:{report}");
+    assert!(report.is_empty(), "house rules broken:\n{report}");
 }
 
 #[test]
