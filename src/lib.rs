@@ -3,5 +3,7 @@
 //! Modules in reading order:
 //!
 //! - [`domain`]: the rules, pure
+//! - [`stellar`]: the network
 
 pub mod domain;
+pub mod stellar;
