@@ -3,5 +3,7 @@
 //! Modules in reading order:
 //!
 //! - [`domain`]: the rules, pure
+//! - [`queue`]: hints to the workers that a submission is due, in memory or on Redis
 
 pub mod domain;
+pub mod queue;
