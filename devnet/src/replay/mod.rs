@@ -1,0 +1,1 @@
+//! Checks the network against traces recorded from a real node.
