@@ -209,7 +209,9 @@ fn to_v1(v0: TransactionV0Envelope) -> TransactionV1Envelope {
             source_account: MuxedAccount::Ed25519(tx.source_account_ed25519),
             fee: tx.fee,
             seq_num: tx.seq_num,
-            cond: tx.time_bounds.map_or(Preconditions::None, Preconditions::Time),
+            cond: tx
+                .time_bounds
+                .map_or(Preconditions::None, Preconditions::Time),
             memo: tx.memo,
             operations: tx.operations,
             ext: TransactionExt::V0,

@@ -36,10 +36,7 @@ pub fn payment(
             vec![symbol("mint"), address(receiver), name],
             amount_to(to, amount, memo),
         ),
-        (false, true) => (
-            vec![symbol("burn"), address(sender), name],
-            number(amount),
-        ),
+        (false, true) => (vec![symbol("burn"), address(sender), name], number(amount)),
         (true, true) | (false, false) => (
             vec![symbol("transfer"), address(sender), address(receiver), name],
             amount_to(to, amount, memo),

@@ -6,8 +6,7 @@ use crate::xdr::{list, sha256, to_bytes};
 use stellar_xdr::{
     GeneralizedTransactionSet, Hash, LedgerHeader, LedgerHeaderExt, ParallelTxsComponent,
     StellarValue, StellarValueExt, TimePoint, TransactionPhase, TransactionResultPair,
-    TransactionResultSet, TransactionSetV1, TxSetComponent,
-    TxSetComponentTxsMaybeDiscountedFee,
+    TransactionResultSet, TransactionSetV1, TxSetComponent, TxSetComponentTxsMaybeDiscountedFee,
 };
 
 /// All lumens there are, in stroops.

@@ -14,8 +14,7 @@ use crate::validate::Judge;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use stellar_xdr::{
-    Hash, LedgerEntry, LedgerEntryData, LedgerKey, OperationType, SequenceNumber,
-    TransactionResult,
+    Hash, LedgerEntry, LedgerEntryData, LedgerKey, OperationType, SequenceNumber, TransactionResult,
 };
 
 /// Target close times an envelope must stay valid for to be taken.
@@ -169,7 +168,13 @@ impl Network {
         let wanted: HashMap<&Hash, usize> = order.iter().zip(0..).collect();
         let salt = self.last().hash.0;
         included.sort_by_cached_key(|tx| {
-            let mixed: Vec<u8> = tx.bytes_hash.0.iter().zip(salt).map(|(a, b)| a ^ b).collect();
+            let mixed: Vec<u8> = tx
+                .bytes_hash
+                .0
+                .iter()
+                .zip(salt)
+                .map(|(a, b)| a ^ b)
+                .collect();
             (wanted.get(&tx.hash).copied().unwrap_or(usize::MAX), mixed)
         });
     }

@@ -4,7 +4,6 @@
 //! memory to the one around it, rolling back restores it. So a ledger costs what its transactions touch, however
 //! many accounts exist, and the frame is at the same time the list of changes that goes into transaction meta.
 
-use crate::entries::entry;
 use crate::xdr::{account_key, list};
 use std::collections::{BTreeMap, HashMap};
 use stellar_xdr::{
@@ -122,11 +121,6 @@ impl LedgerState {
         self.remember(&key);
         new.last_modified_ledger_seq = self.ledger_seq;
         self.entries.insert(key, new);
-    }
-
-    /// Writes a new entry without a sponsor.
-    pub fn create_data(&mut self, data: LedgerEntryData) {
-        self.create(entry(data, self.ledger_seq));
     }
 
     /// Removes an entry.

@@ -13,8 +13,8 @@ use crate::xdr::list;
 use std::collections::{BTreeMap, BTreeSet};
 use stellar_xdr::{
     AccountId, ContractEvent, ExtensionPoint, Hash, LedgerEntryChange, LedgerEntryChanges,
-    OperationMetaV2, SequenceNumber, SignerKey, TransactionMeta,
-    TransactionMetaV4, TransactionResult, TransactionResultCode as Code,
+    OperationMetaV2, SequenceNumber, SignerKey, TransactionMeta, TransactionMetaV4,
+    TransactionResult, TransactionResultCode as Code,
 };
 
 /// A ledger while its transactions are applied.

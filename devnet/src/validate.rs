@@ -1,9 +1,7 @@
 //! Whether a transaction may enter the queue or a ledger.
 
 use crate::apply::{self, Threshold};
-use crate::entries::{
-    LedgerParams, available_balance, extension_v3, starting_sequence,
-};
+use crate::entries::{LedgerParams, available_balance, extension_v3, starting_sequence};
 use crate::envelope::Submitted;
 use crate::fees;
 use crate::outcome::Outcome;
@@ -177,9 +175,7 @@ impl Judge<'_> {
         if let Some(conditions) = tx.conditions() {
             let extra = &conditions.extra_signers;
             let twice = extra.len() == 2 && extra[0] == extra[1];
-            let empty_payload = |key: &SignerKey| {
-                matches!(key, SignerKey::Ed25519SignedPayload(s) if s.payload.is_empty())
-            };
+            let empty_payload = |key: &SignerKey| matches!(key, SignerKey::Ed25519SignedPayload(s) if s.payload.is_empty());
             if twice || extra.iter().any(empty_payload) {
                 return Err(Code::TxMalformed);
             }

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 use stellar_xdr::{
-    AccountId, Asset, AssetCode12, AssetCode4, Hash, LedgerKey, LedgerKeyAccount,
+    AccountId, Asset, AssetCode4, AssetCode12, Hash, LedgerKey, LedgerKeyAccount,
     LedgerKeyTrustLine, Limits, MuxedAccount, PublicKey, TrustLineAsset, Uint256, VecM, WriteXdr,
 };
 
@@ -96,7 +96,10 @@ pub fn asset_code(asset: &Asset) -> Option<&[u8]> {
             code
         }
     };
-    let end = code.iter().position(|byte| *byte == 0).unwrap_or(code.len());
+    let end = code
+        .iter()
+        .position(|byte| *byte == 0)
+        .unwrap_or(code.len());
     Some(&code[..end])
 }
 

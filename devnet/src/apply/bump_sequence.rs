@@ -2,9 +2,7 @@
 
 use super::{Context, inner};
 use crate::entries::stamp_sequence;
-use stellar_xdr::{
-    BumpSequenceOp, BumpSequenceResult, OperationResult, OperationResultTr,
-};
+use stellar_xdr::{BumpSequenceOp, BumpSequenceResult, OperationResult, OperationResultTr};
 
 pub(super) fn check(op: &BumpSequenceOp) -> Result<(), OperationResult> {
     if op.bump_to.0 < 0 {

@@ -4,9 +4,7 @@ use super::{Context, inner};
 use crate::entries::{add_lumens, add_to_line, available_balance, is_authorized};
 use crate::events;
 use crate::xdr::{account_of, asset_is_valid, issuer, trustline_key};
-use stellar_xdr::{
-    AccountId, Asset, OperationResult, OperationResultTr, PaymentOp, PaymentResult,
-};
+use stellar_xdr::{AccountId, Asset, OperationResult, OperationResultTr, PaymentOp, PaymentResult};
 
 fn failed(result: PaymentResult) -> OperationResult {
     inner(OperationResultTr::Payment(result))

@@ -53,13 +53,17 @@ pub(super) fn check(op: &SetOptionsOp, source: &AccountId) -> Result<(), Operati
     }
     if let Some(signer) = &op.signer {
         let own = matches!(&signer.key, SignerKey::Ed25519(key) if key.0 == *key_bytes(source));
-        let empty = matches!(&signer.key, SignerKey::Ed25519SignedPayload(s) if s.payload.is_empty());
+        let empty =
+            matches!(&signer.key, SignerKey::Ed25519SignedPayload(s) if s.payload.is_empty());
         if own || empty || signer.weight > u32::from(u8::MAX) {
             return Err(failed(SetOptionsResult::BadSigner));
         }
     }
     if let Some(domain) = &op.home_domain
-        && domain.0.iter().any(|b| !b.is_ascii() || b.is_ascii_control())
+        && domain
+            .0
+            .iter()
+            .any(|b| !b.is_ascii() || b.is_ascii_control())
     {
         return Err(failed(SetOptionsResult::InvalidHomeDomain));
     }

@@ -103,7 +103,11 @@ fn initial_entry(listed: &Value) -> Result<(LedgerKey, LedgerEntry), Difference>
     let key: LedgerKey = xdr(listed, "key_xdr")?;
     let entry: LedgerEntry = xdr(listed, "entry_xdr")?;
     if entry.to_key() != key {
-        return Err(Difference::new("initial_state", "the entry of its key", "another"));
+        return Err(Difference::new(
+            "initial_state",
+            "the entry of its key",
+            "another",
+        ));
     }
     match entry.data {
         LedgerEntryData::Account(_) | LedgerEntryData::Trustline(_) => Ok((key, entry)),

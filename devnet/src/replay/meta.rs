@@ -25,7 +25,12 @@ pub fn compare(expected: &Value, actual: &Value) -> Result<(), Difference> {
             counts.1,
         ));
     }
-    for (index, (e, a)) in expected.operations.iter().zip(actual.operations.iter()).enumerate() {
+    for (index, (e, a)) in expected
+        .operations
+        .iter()
+        .zip(actual.operations.iter())
+        .enumerate()
+    {
         let field = format!("{field}.operations[{index}]");
         same_changes(&format!("{field}.changes"), e, a)?;
         same(&format!("{field}.events"), &e.events, &a.events)?;
