@@ -3,7 +3,7 @@
 //! Modules in reading order:
 //!
 //! - [`domain`]: the rules, pure
-//! - [`queue`], [`stellar`]: lanes and the network
+//! - [`ledger`], [`queue`], [`stellar`]: SQL, lanes and the network
 //! - [`config`]: settings, read once and checked at start
 //! - [`cli`]: the commands
 //! - [`telemetry`]: the log
@@ -11,6 +11,7 @@
 pub mod cli;
 pub mod config;
 pub mod domain;
+pub mod ledger;
 pub mod queue;
 pub mod stellar;
 pub mod telemetry;

@@ -25,7 +25,10 @@ impl MigratorTrait for Migrator {
 /// Runs statements one by one: their SQL is the same on both databases.
 async fn run(manager: &SchemaManager<'_>, statements: &[&str]) -> Result<(), DbErr> {
     for statement in statements {
-        manager.get_connection().execute_unprepared(statement).await?;
+        manager
+            .get_connection()
+            .execute_unprepared(statement)
+            .await?;
     }
     Ok(())
 }

@@ -2,8 +2,8 @@
 
 use sea_orm_migration::prelude::*;
 use sea_orm_migration::schema::{
-    big_integer, big_integer_null, boolean, integer, json_binary, json_binary_null, pk_auto, small_integer, string_len,
-    text, text_null, uuid, uuid_null,
+    big_integer, big_integer_null, boolean, integer, json_binary, json_binary_null, pk_auto,
+    small_integer, string_len, text, text_null, uuid, uuid_null,
 };
 
 #[derive(DeriveMigrationName)]
@@ -111,9 +111,15 @@ impl MigrationTrait for Migration {
     }
 
     async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        manager.drop_table(Table::drop().table(SubmissionLog::Table).to_owned()).await?;
-        manager.drop_table(Table::drop().table(SubmissionAttempts::Table).to_owned()).await?;
-        manager.drop_table(Table::drop().table(SubmissionLedger::Table).to_owned()).await
+        manager
+            .drop_table(Table::drop().table(SubmissionLog::Table).to_owned())
+            .await?;
+        manager
+            .drop_table(Table::drop().table(SubmissionAttempts::Table).to_owned())
+            .await?;
+        manager
+            .drop_table(Table::drop().table(SubmissionLedger::Table).to_owned())
+            .await
     }
 }
 
@@ -121,9 +127,24 @@ fn one_of(column: impl IntoIden, values: &'static [&'static str]) -> Expr {
     Expr::col(column.into_iden()).is_in(values.iter().copied())
 }
 
-const STATUSES: &[&str] =
-    &["pending", "building", "submitted", "confirming", "confirmed", "failed", "cancelled", "simulated"];
-const VERDICTS: &[&str] = &["PENDING", "SUCCESS", "FAILED", "EXPIRED", "CANCELLED", "INDETERMINATE"];
+const STATUSES: &[&str] = &[
+    "pending",
+    "building",
+    "submitted",
+    "confirming",
+    "confirmed",
+    "failed",
+    "cancelled",
+    "simulated",
+];
+const VERDICTS: &[&str] = &[
+    "PENDING",
+    "SUCCESS",
+    "FAILED",
+    "EXPIRED",
+    "CANCELLED",
+    "INDETERMINATE",
+];
 const SEND_STATES: &[&str] = &["waiting", "resend", "raise_fee", "stopped"];
 
 fn ledger() -> TableCreateStatement {

@@ -40,6 +40,8 @@ impl MigrationTrait for Migration {
     }
 
     async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        manager.drop_table(Table::drop().table(ApiKeys::Table).to_owned()).await
+        manager
+            .drop_table(Table::drop().table(ApiKeys::Table).to_owned())
+            .await
     }
 }

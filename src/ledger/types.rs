@@ -253,6 +253,21 @@ pub enum ChannelState {
     Quarantined,
 }
 
+impl ChannelState {
+    /// All states.
+    pub const ALL: [Self; 3] = [Self::Free, Self::Leased, Self::Quarantined];
+
+    /// The name in the ledger.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Free => "free",
+            Self::Leased => "leased",
+            Self::Quarantined => "quarantined",
+        }
+    }
+}
+
 /// A channel account. SQL holds public keys only.
 #[derive(Clone, Debug)]
 pub struct Channel {
@@ -330,7 +345,7 @@ pub struct Rules {
 }
 
 /// Why the ledger could not do it.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum LedgerError {
     /// Nothing was written; another try can help.
     #[error("the ledger is not reachable: {0}")]
@@ -350,9 +365,15 @@ impl Change {
     /// A transition of a row as it was read, with nothing else to note.
     #[must_use]
     pub fn new(read: &Submission, event: Event, actor: &str) -> Self {
+        Self::of(read.id, read.version, event, actor)
+    }
+
+    /// A transition of the row of that id and version, with nothing else to note.
+    #[must_use]
+    pub fn of(id: SubmissionId, version: Version, event: Event, actor: &str) -> Self {
         Self {
-            id: read.id,
-            version: read.version,
+            id,
+            version,
             event,
             sending: None,
             last_error: None,
