@@ -49,7 +49,7 @@ pub struct SubmitAnswer {
 #[derive(Debug)]
 pub struct Network {
     config: NetworkConfig,
-    network_id: Hash,
+    id: Hash,
     state: LedgerState,
     queue: Queue,
     cache: SignatureCache,
@@ -73,7 +73,7 @@ impl Network {
         let held: i64 = state.iter().map(lumens).sum();
         let first = ledger::first(&config, TOTAL_COINS.saturating_sub(held).max(0));
         Self {
-            network_id: config.network_id(),
+            id: config.network_id(),
             queue: Queue::new(config.max_tx_set_ops),
             state,
             cache: SignatureCache::default(),
@@ -93,7 +93,7 @@ impl Network {
     /// SHA-256 of the passphrase.
     #[must_use]
     pub fn network_id(&self) -> &Hash {
-        &self.network_id
+        &self.id
     }
 
     /// Submits the binary XDR of a `TransactionEnvelope`.
@@ -101,7 +101,7 @@ impl Network {
     /// # Errors
     /// The bytes are not an envelope; nothing changed.
     pub fn submit(&mut self, envelope_xdr: &[u8]) -> Result<SubmitAnswer, stellar_xdr::Error> {
-        let tx = Submitted::decode(envelope_xdr, &self.network_id)?;
+        let tx = Submitted::decode(envelope_xdr, &self.id)?;
         let hash = tx.hash.clone();
         let judge = Judge {
             state: &self.state,
@@ -198,7 +198,7 @@ impl Network {
         let mut ledger = Ledger {
             state: &mut self.state,
             params,
-            network_id: &self.network_id,
+            network_id: &self.id,
             cache: &self.cache,
             max_sequences,
         };

@@ -1,6 +1,6 @@
 //! Reserves of new and removed entries, paid by their owner or by a sponsor.
 
-use crate::apply::Context;
+use crate::apply::{Context, Failed};
 use crate::entries::{
     available_balance, extension_v2_mut, min_balance, num_sponsoring, set_sponsor, sponsor,
 };
@@ -29,11 +29,11 @@ pub enum Refusal {
 
 impl Refusal {
     /// The operation's result; `low_reserve` is its own code for the first reason.
-    pub fn result(self, low_reserve: OperationResult) -> OperationResult {
+    pub fn result(self, low_reserve: Failed) -> Failed {
         match self {
             Refusal::LowReserve => low_reserve,
-            Refusal::TooManySubentries => OperationResult::OpTooManySubentries,
-            Refusal::TooManySponsoring => OperationResult::OpTooManySponsoring,
+            Refusal::TooManySubentries => Box::new(OperationResult::OpTooManySubentries),
+            Refusal::TooManySponsoring => Box::new(OperationResult::OpTooManySponsoring),
         }
     }
 }

@@ -28,8 +28,8 @@ fn trace(name: &str) -> Vec<Value> {
 }
 
 fn play(lines: &[Value]) -> Result<(), Difference> {
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    replay(text.as_bytes()).map(|_| ())
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    replay(lines.join("\n").as_bytes()).map(|_| ())
 }
 
 fn flipped(text: &str) -> Vec<Value> {
