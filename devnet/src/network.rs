@@ -135,7 +135,7 @@ impl Network {
     /// On the real network the order follows hashes nobody chooses; this is for checking recorded ledgers and for
     /// tests that need a certain order.
     pub fn close_in_order(&mut self, close_time: u64, order: &[Hash]) -> &ClosedLedger {
-        let close_time = close_time.max(self.latest_close_time() + 1);
+        let close_time = close_time.max(self.latest_close_time().saturating_add(1));
         let next = self.latest_ledger() + 1;
         let ahead = close_time - self.latest_close_time();
         let judge = Judge {
@@ -311,7 +311,9 @@ impl Network {
 
     /// How long an envelope must stay valid beyond the last close, in seconds.
     fn upper_offset(&self) -> u64 {
-        CLOSE_TIMES_AHEAD * self.config.target_close_time_s + self.drift
+        CLOSE_TIMES_AHEAD
+            .saturating_mul(self.config.target_close_time_s)
+            .saturating_add(self.drift)
     }
 }
 

@@ -100,7 +100,12 @@ fn the_same_history_gives_the_same_hashes() {
     let build = || {
         let alice = Key::named("alice");
         let mut world = World::with_accounts(config(), &[(&alice, 10 * LUMEN)]);
-        let tx = transaction(&alice, world.next_sequence(&alice), 100, vec![pay(&root(), 7)]);
+        let tx = transaction(
+            &alice,
+            world.next_sequence(&alice),
+            100,
+            vec![pay(&root(), 7)],
+        );
         world.submit_ok(&TransactionEnvelope::Tx(signed(&tx, &[&alice])));
         world.close().hash.clone()
     };

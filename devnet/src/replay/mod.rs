@@ -107,7 +107,9 @@ pub fn replay(mut reader: impl BufRead) -> Result<Summary, Difference> {
         ledgers: 0,
     };
     let mut player = steps::Player::new(header);
-    while let Some(step) = next_line(&mut reader)? {
+    loop {
+        let line = next_line(&mut reader).map_err(|error| error.at(summary.steps + 1, "?"))?;
+        let Some(step) = line else { break };
         let kind = step["step"].as_str().unwrap_or("?");
         if kind == "note" {
             continue;

@@ -15,8 +15,8 @@ use stellar_xdr::{
     FeeBumpTransaction, FeeBumpTransactionEnvelope, FeeBumpTransactionExt,
     FeeBumpTransactionInnerTx, Hash, LedgerEntryData, LedgerKey, LedgerKeyAccount, Limits, Memo,
     MuxedAccount, Operation, OperationBody, PaymentOp, Preconditions, PublicKey, SequenceNumber,
-    Signature, SignatureHint, Transaction, TransactionEnvelope, TransactionExt,
-    TransactionResult, TransactionResultResult, TransactionV1Envelope, Uint256, WriteXdr,
+    Signature, SignatureHint, Transaction, TransactionEnvelope, TransactionExt, TransactionResult,
+    TransactionResultResult, TransactionV1Envelope, Uint256, WriteXdr,
 };
 use tender_devnet::config::NetworkConfig;
 use tender_devnet::history::ClosedLedger;
@@ -171,14 +171,17 @@ impl World {
         }
     }
 
-    /// A network with these accounts, made by the root account in its first ledger.
+    /// A network with these accounts, made by the root account in its first ledgers.
     pub fn with_accounts(config: NetworkConfig, accounts: &[(&Key, i64)]) -> Self {
+        let at_once = config.max_tx_set_ops.min(100) as usize;
         let mut world = Self::new(config);
-        let create = accounts.iter().map(|(k, b)| create(k, *b)).collect();
-        let fee = 100 * u32::try_from(accounts.len()).unwrap();
-        let tx = transaction(&root(), 1, fee, create);
-        world.submit_ok(&TransactionEnvelope::Tx(signed(&tx, &[&root()])));
-        assert!(world.close().transactions[0].is_success());
+        for some in accounts.chunks(at_once) {
+            let create = some.iter().map(|(k, b)| create(k, *b)).collect();
+            let fee = 100 * u32::try_from(some.len()).unwrap();
+            let tx = transaction(&root(), world.next_sequence(&root()), fee, create);
+            world.submit_ok(&TransactionEnvelope::Tx(signed(&tx, &[&root()])));
+            assert!(world.close().transactions[0].is_success());
+        }
         world
     }
 
