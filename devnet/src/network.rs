@@ -70,7 +70,7 @@ impl Network {
             initial.push(genesis(&config));
         }
         let state = LedgerState::new(initial, config.start_ledger);
-        let held: i64 = state.iter().map(lumens).sum();
+        let held = state.iter().map(lumens).fold(0, i64::saturating_add);
         let first = ledger::first(&config, TOTAL_COINS.saturating_sub(held).max(0));
         Self {
             id: config.network_id(),

@@ -1,14 +1,6 @@
 //! The simulation is fast enough for load tests, also in a development build.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "a failed test may panic"
-)]
-
-mod common;
-
-use common::{Key, LUMEN, World, config, pay, root, signed, transaction};
+use crate::common::{Key, LUMEN, World, config, pay, root, signed, transaction};
 use std::time::{Duration, Instant};
 use stellar_xdr::{Limits, TransactionEnvelope, WriteXdr};
 

@@ -1,14 +1,6 @@
 //! Rules of the queue that one recorded scenario alone does not pin down.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "a failed test may panic"
-)]
-
-mod common;
-
-use common::{
+use crate::common::{
     Key, LUMEN, World, bumped, config, operation, pay, refusal, root, signed, transaction,
 };
 use stellar_xdr::{

@@ -1,13 +1,5 @@
 //! Keys, transactions and a small network to try rules on.
 
-#![allow(
-    dead_code,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::missing_panics_doc,
-    reason = "each test uses a part of it, and a failed test may panic"
-)]
-
 use ed25519_dalek::{Signer as _, SigningKey};
 use sha2::{Digest, Sha256};
 use stellar_xdr::{

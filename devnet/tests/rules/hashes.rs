@@ -1,14 +1,8 @@
 //! Hashes and keys are the real ones, and stay the same whatever form an envelope comes in.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "a failed test may panic"
-)]
-
-mod common;
-
-use common::{Key, LUMEN, World, bumped, config, pay, root, sha256, signed, transaction, tx_hash};
+use crate::common::{
+    Key, LUMEN, World, bumped, config, pay, root, sha256, signed, transaction, tx_hash,
+};
 use stellar_strkey::ed25519;
 use stellar_xdr::{
     AccountId, Limits, PublicKey, TransactionEnvelope, TransactionV0, TransactionV0Envelope,

@@ -1,14 +1,6 @@
 //! Signers of every kind, extra signers, weights and one-time signers.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "a failed test may panic"
-)]
-
-mod common;
-
-use common::{
+use crate::common::{
     Key, LUMEN, World, bumped, config, operation, pay, refusal, root, sha256, signed, transaction,
     tx_hash,
 };
@@ -181,7 +173,7 @@ fn weights_add_up_to_the_threshold() {
     let SubmitStatus::Error(result) = &alone else {
         panic!("{alone:?}")
     };
-    assert_eq!(common::code(result), "TxFailed");
+    assert_eq!(crate::common::code(result), "TxFailed");
     assert_eq!(world.submit_tx(&tx, &[&alice, &bob]), SubmitStatus::Pending);
 }
 

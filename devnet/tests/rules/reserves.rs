@@ -1,14 +1,6 @@
 //! Reserves and sequence numbers at their edges.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "a failed test may panic"
-)]
-
-mod common;
-
-use common::{
+use crate::common::{
     Key, LUMEN, World, code, config, create, operation, pay, refusal, root, signed, transaction,
 };
 use stellar_xdr::{

@@ -1,15 +1,7 @@
 //! Whatever is sent: no lumen appears or vanishes, sequence numbers move by what the ledger says, nobody goes below
 //! zero or, by an own payment, below the reserve.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "a failed test may panic"
-)]
-
-mod common;
-
-use common::{Key, LUMEN, World, bumped, config, create, pay, signed, transaction};
+use crate::common::{Key, LUMEN, World, bumped, config, create, pay, signed, transaction};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use stellar_xdr::{LedgerEntryData, MuxedAccount, Operation, OperationBody, TransactionEnvelope};
@@ -55,7 +47,7 @@ fn operation_of(keys: &[Key], by: usize, source: usize, what: &Move) -> Operatio
     let mut operation = match what {
         Move::Pay(to, amount) => pay(&keys[*to], *amount),
         Move::Create(to, amount) => create(&keys[*to], *amount),
-        Move::Merge(to) => common::operation(OperationBody::AccountMerge(keys[*to].muxed())),
+        Move::Merge(to) => crate::common::operation(OperationBody::AccountMerge(keys[*to].muxed())),
     };
     operation.source_account = (by != source).then(|| keys[by].muxed());
     operation
