@@ -147,12 +147,15 @@ fn liabilities(account: &AccountEntry) -> (i64, i64) {
 pub fn min_balance(account: &AccountEntry, base_reserve: u32) -> i64 {
     let entries = 2 + i64::from(account.num_sub_entries) + i64::from(num_sponsoring(account))
         - i64::from(num_sponsored(account));
-    entries * i64::from(base_reserve)
+    entries.saturating_mul(i64::from(base_reserve))
 }
 
 /// Lumens above reserve and selling liabilities, in stroops; negative below.
 pub fn available_balance(account: &AccountEntry, base_reserve: u32) -> i64 {
-    account.balance - min_balance(account, base_reserve) - liabilities(account).1
+    account
+        .balance
+        .saturating_sub(min_balance(account, base_reserve))
+        .saturating_sub(liabilities(account).1)
 }
 
 /// Adds `delta` stroops; false, and nothing changed, if reserve, liabilities or the number range forbid it.
@@ -164,7 +167,7 @@ pub fn add_lumens(account: &mut AccountEntry, delta: i64, base_reserve: u32) -> 
     let Some(balance) = account.balance.checked_add(delta).filter(|b| *b >= 0) else {
         return false;
     };
-    let too_low = delta < 0 && balance - min_balance(account, base_reserve) < selling;
+    let too_low = delta < 0 && balance.saturating_sub(min_balance(account, base_reserve)) < selling;
     if too_low || balance > i64::MAX - buying {
         return false;
     }
@@ -186,7 +189,7 @@ pub fn is_authorized(line: &TrustLineEntry) -> bool {
 
 /// The lowest limit the line may be given: what it holds and may still buy.
 pub fn minimum_limit(line: &TrustLineEntry) -> i64 {
-    line.balance + line_liabilities(line).0
+    line.balance.saturating_add(line_liabilities(line).0)
 }
 
 /// Liquidity pools that need this line.

@@ -68,7 +68,7 @@ pub fn next(
         bucket_list_hash: sha256(&[&last.header.bucket_list_hash.0, &result_hash.0]),
         tx_set_result_hash: result_hash,
         ledger_seq: last.header.ledger_seq + 1,
-        fee_pool: last.header.fee_pool + fees,
+        fee_pool: last.header.fee_pool.saturating_add(fees),
         ..last.header.clone()
     };
     ClosedLedger {

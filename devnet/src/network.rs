@@ -49,7 +49,7 @@ pub struct SubmitAnswer {
 #[derive(Debug)]
 pub struct Network {
     config: NetworkConfig,
-    network_id: Hash,
+    id: Hash,
     state: LedgerState,
     queue: Queue,
     cache: SignatureCache,
@@ -70,10 +70,10 @@ impl Network {
             initial.push(genesis(&config));
         }
         let state = LedgerState::new(initial, config.start_ledger);
-        let held: i64 = state.iter().map(lumens).sum();
+        let held = state.iter().map(lumens).fold(0, i64::saturating_add);
         let first = ledger::first(&config, TOTAL_COINS.saturating_sub(held).max(0));
         Self {
-            network_id: config.network_id(),
+            id: config.network_id(),
             queue: Queue::new(config.max_tx_set_ops),
             state,
             cache: SignatureCache::default(),
@@ -93,7 +93,7 @@ impl Network {
     /// SHA-256 of the passphrase.
     #[must_use]
     pub fn network_id(&self) -> &Hash {
-        &self.network_id
+        &self.id
     }
 
     /// Submits the binary XDR of a `TransactionEnvelope`.
@@ -101,7 +101,7 @@ impl Network {
     /// # Errors
     /// The bytes are not an envelope; nothing changed.
     pub fn submit(&mut self, envelope_xdr: &[u8]) -> Result<SubmitAnswer, stellar_xdr::Error> {
-        let tx = Submitted::decode(envelope_xdr, &self.network_id)?;
+        let tx = Submitted::decode(envelope_xdr, &self.id)?;
         let hash = tx.hash.clone();
         let judge = Judge {
             state: &self.state,
@@ -135,7 +135,7 @@ impl Network {
     /// On the real network the order follows hashes nobody chooses; this is for checking recorded ledgers and for
     /// tests that need a certain order.
     pub fn close_in_order(&mut self, close_time: u64, order: &[Hash]) -> &ClosedLedger {
-        let close_time = close_time.max(self.latest_close_time() + 1);
+        let close_time = close_time.max(self.latest_close_time().saturating_add(1));
         let next = self.latest_ledger() + 1;
         let ahead = close_time - self.latest_close_time();
         let judge = Judge {
@@ -198,7 +198,7 @@ impl Network {
         let mut ledger = Ledger {
             state: &mut self.state,
             params,
-            network_id: &self.network_id,
+            network_id: &self.id,
             cache: &self.cache,
             max_sequences,
         };
@@ -311,7 +311,9 @@ impl Network {
 
     /// How long an envelope must stay valid beyond the last close, in seconds.
     fn upper_offset(&self) -> u64 {
-        CLOSE_TIMES_AHEAD * self.config.target_close_time_s + self.drift
+        CLOSE_TIMES_AHEAD
+            .saturating_mul(self.config.target_close_time_s)
+            .saturating_add(self.drift)
     }
 }
 

@@ -77,7 +77,7 @@ impl<'a> SignatureChecker<'a> {
                 },
             );
         }
-        self.signed(signers, u32::from(threshold))
+        self.signed(&signers, u32::from(threshold))
     }
 
     /// Whether the key of an account that does not exist has signed.
@@ -86,7 +86,7 @@ impl<'a> SignatureChecker<'a> {
             key: SignerKey::Ed25519(Uint256(*key_bytes(account))),
             weight: 1,
         };
-        self.signed(vec![signer], 0)
+        self.signed(&[signer], 0)
     }
 
     /// Whether every one of the extra signers a transaction asks for has signed.
@@ -99,7 +99,7 @@ impl<'a> SignatureChecker<'a> {
             })
             .collect();
         let needed = u32::try_from(signers.len()).unwrap_or(u32::MAX);
-        self.signed(signers, needed)
+        self.signed(&signers, needed)
     }
 
     /// Whether every signature was of use in some check.
@@ -109,9 +109,9 @@ impl<'a> SignatureChecker<'a> {
 
     /// Adds up weights kind by kind in the network's order and stops at `needed`, so that what comes after counts as
     /// unused. Even a need of nothing takes one matching signature.
-    fn signed(&mut self, signers: Vec<Signer>, needed: u32) -> bool {
+    fn signed(&mut self, signers: &[Signer], needed: u32) -> bool {
         let mut total = 0;
-        for signer in &signers {
+        for signer in signers {
             if matches!(&signer.key, SignerKey::PreAuthTx(hash) if hash.0 == self.hash.0) {
                 total += weight(signer);
                 if total >= needed {

@@ -1,6 +1,6 @@
 //! Reserves of new and removed entries, paid by their owner or by a sponsor.
 
-use crate::apply::Context;
+use crate::apply::{Context, Failed};
 use crate::entries::{
     available_balance, extension_v2_mut, min_balance, num_sponsoring, set_sponsor, sponsor,
 };
@@ -29,11 +29,11 @@ pub enum Refusal {
 
 impl Refusal {
     /// The operation's result; `low_reserve` is its own code for the first reason.
-    pub fn result(self, low_reserve: OperationResult) -> OperationResult {
+    pub fn result(self, low_reserve: Failed) -> Failed {
         match self {
             Refusal::LowReserve => low_reserve,
-            Refusal::TooManySubentries => OperationResult::OpTooManySubentries,
-            Refusal::TooManySponsoring => OperationResult::OpTooManySponsoring,
+            Refusal::TooManySubentries => Box::new(OperationResult::OpTooManySubentries),
+            Refusal::TooManySponsoring => Box::new(OperationResult::OpTooManySponsoring),
         }
     }
 }
@@ -128,17 +128,19 @@ pub fn reserve_sub_entry(
 fn release(state: &mut LedgerState, owner: &AccountId, payer: Option<&AccountId>, count: u32) {
     let Some(payer) = payer else { return };
     if let Some(sponsoring) = state.touch_account(payer) {
-        extension_v2_mut(sponsoring).num_sponsoring -= count;
+        let extension = extension_v2_mut(sponsoring);
+        extension.num_sponsoring = extension.num_sponsoring.saturating_sub(count);
     }
     if let Some(account) = state.touch_account(owner) {
-        extension_v2_mut(account).num_sponsored -= count;
+        let extension = extension_v2_mut(account);
+        extension.num_sponsored = extension.num_sponsored.saturating_sub(count);
     }
 }
 
 /// Gives back the reserve of a trustline about to be removed.
 pub fn release_sub_entry(state: &mut LedgerState, owner: &AccountId, entry: &LedgerEntry) {
     if let Some(account) = state.touch_account(owner) {
-        account.num_sub_entries -= 1;
+        account.num_sub_entries = account.num_sub_entries.saturating_sub(1);
     }
     release(state, owner, sponsor(entry), 1);
 }
@@ -155,14 +157,15 @@ pub fn remove_signer(state: &mut LedgerState, owner: &AccountId, index: usize) {
     };
     let mut signers = account.signers.to_vec();
     signers.remove(index);
-    account.num_sub_entries -= 1;
+    account.num_sub_entries = account.num_sub_entries.saturating_sub(1);
     let mut payer = None;
     if crate::entries::extension_v2(account).is_some() {
         let extension = extension_v2_mut(account);
         let mut payers = extension.signer_sponsoring_i_ds.to_vec();
-        let SponsorshipDescriptor(removed) = payers.remove(index);
+        if index < payers.len() {
+            SponsorshipDescriptor(payer) = payers.remove(index);
+        }
         extension.signer_sponsoring_i_ds = list(payers);
-        payer = removed;
     }
     account.signers = list(signers);
     release(state, owner, payer.as_ref(), 1);

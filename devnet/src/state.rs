@@ -149,3 +149,81 @@ impl LedgerState {
         LedgerEntryChanges(list(changes))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::LedgerState;
+    use crate::entries::{entry, new_account};
+    use crate::xdr::{account_id, account_key};
+    use stellar_xdr::{LedgerEntryChange as Change, LedgerEntryData, LedgerKey};
+
+    fn with_one_account() -> (LedgerState, LedgerKey) {
+        let account = new_account(account_id([1; 32]), 100, 1);
+        let key = account_key(&account.account_id);
+        let entry = entry(LedgerEntryData::Account(account), 1);
+        let mut state = LedgerState::new(vec![(key.clone(), entry)], 1);
+        state.set_ledger(2);
+        (state, key)
+    }
+
+    fn balance(state: &LedgerState) -> Option<i64> {
+        state.account(&account_id([1; 32])).map(|a| a.balance)
+    }
+
+    fn set_balance(state: &mut LedgerState, balance: i64) {
+        if let Some(account) = state.touch_account(&account_id([1; 32])) {
+            account.balance = balance;
+        }
+    }
+
+    #[test]
+    fn rolling_back_restores_every_frame_by_itself() {
+        let (mut state, key) = with_one_account();
+        state.begin();
+        set_balance(&mut state, 90);
+        state.begin();
+        set_balance(&mut state, 80);
+        state.erase(&key);
+        state.rollback();
+        assert_eq!(balance(&state), Some(90));
+        state.rollback();
+        assert_eq!(balance(&state), Some(100));
+        assert_eq!(state.get(&key).map(|e| e.last_modified_ledger_seq), Some(1));
+    }
+
+    #[test]
+    fn a_committed_frame_is_undone_with_the_one_around_it() {
+        let (mut state, key) = with_one_account();
+        state.begin();
+        state.begin();
+        set_balance(&mut state, 80);
+        state.commit();
+        state.begin();
+        state.erase(&key);
+        state.commit();
+        assert_eq!(balance(&state), None);
+        state.rollback();
+        assert_eq!(balance(&state), Some(100));
+    }
+
+    #[test]
+    fn changes_tell_what_the_innermost_frame_did() {
+        let (mut state, key) = with_one_account();
+        state.begin();
+        set_balance(&mut state, 90);
+        state.begin();
+        assert!(state.changes().0.is_empty());
+        assert!(state.touch(&key).is_some());
+        let changes = state.changes().0.to_vec();
+        assert!(matches!(
+            &changes[..],
+            [Change::State(_), Change::Updated(_)]
+        ));
+        state.erase(&key);
+        let changes = state.changes().0.to_vec();
+        assert!(matches!(
+            &changes[..],
+            [Change::State(_), Change::Removed(_)]
+        ));
+    }
+}

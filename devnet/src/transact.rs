@@ -129,7 +129,7 @@ impl Ledger<'_> {
         let mut all_signed = true;
         for (index, operation) in tx.operations().iter().enumerate() {
             if let Err(result) = judge.operation_signed(tx, operation, &mut checker) {
-                outcome.operations[index] = result;
+                outcome.operations[index] = *result;
                 all_signed = false;
             }
         }
@@ -181,7 +181,7 @@ impl Ledger<'_> {
                 }
                 Err(result) => {
                     self.state.rollback();
-                    outcome.operations[index] = result;
+                    outcome.operations[index] = *result;
                     success = false;
                 }
             }

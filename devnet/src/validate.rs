@@ -1,6 +1,6 @@
 //! Whether a transaction may enter the queue or a ledger.
 
-use crate::apply::{self, Threshold};
+use crate::apply::{self, Failed, Threshold};
 use crate::entries::{LedgerParams, available_balance, extension_v3, starting_sequence};
 use crate::envelope::Submitted;
 use crate::fees;
@@ -52,12 +52,10 @@ impl Judge<'_> {
         }
         let nominal = fees::minimum_fee(tx.operation_count(), self.ledger.base_fee);
         let mut outcome = Outcome::success(tx, nominal);
-        if tx.bump.is_some() {
-            if let Err((code, fee)) = self.check_outer(tx) {
-                outcome.fee_charged = fee.unwrap_or(nominal);
-                outcome.fail_outer(code);
-                return outcome;
-            }
+        if let Err((code, fee)) = self.check_outer(tx) {
+            outcome.fee_charged = fee.unwrap_or(nominal);
+            outcome.fail_outer(code);
+            return outcome;
         }
         self.check_inner(tx, &mut outcome);
         outcome
@@ -96,7 +94,7 @@ impl Judge<'_> {
         }
         for (index, operation) in tx.operations().iter().enumerate() {
             if let Err(result) = self.check_operation(tx, operation, &mut checker) {
-                outcome.operations[index] = result;
+                outcome.operations[index] = *result;
                 outcome.fail(Code::TxFailed);
                 return;
             }
@@ -111,7 +109,7 @@ impl Judge<'_> {
         tx: &Submitted,
         operation: &Operation,
         checker: &mut SignatureChecker<'_>,
-    ) -> Result<(), OperationResult> {
+    ) -> Result<(), Failed> {
         self.operation_signed(tx, operation, checker)?;
         apply::check(operation, &tx.operation_source(operation))
     }
@@ -122,21 +120,21 @@ impl Judge<'_> {
         tx: &Submitted,
         operation: &Operation,
         checker: &mut SignatureChecker<'_>,
-    ) -> Result<(), OperationResult> {
+    ) -> Result<(), Failed> {
         let source = tx.operation_source(operation);
         let signed = match self.state.account(&source) {
             Some(account) => {
                 checker.account_signed(account, apply::threshold(operation).of(account))
             }
             None if operation.source_account.is_none() => {
-                return Err(OperationResult::OpNoAccount);
+                return Err(Box::new(OperationResult::OpNoAccount));
             }
             None => checker.key_signed(&source),
         };
         if signed {
             Ok(())
         } else {
-            Err(OperationResult::OpBadAuth)
+            Err(Box::new(OperationResult::OpBadAuth))
         }
     }
 

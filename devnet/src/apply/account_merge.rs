@@ -1,6 +1,6 @@
 //! `account_merge`: all lumens to another account, and the source is gone.
 
-use super::{Context, inner};
+use super::{Context, Failed, inner};
 use crate::entries::{add_lumens, num_sponsoring, starting_sequence};
 use crate::events;
 use crate::sponsorship::{release_account, remove_signer};
@@ -10,18 +10,18 @@ use stellar_xdr::{
     OperationResult, OperationResultTr,
 };
 
-fn failed(result: AccountMergeResult) -> OperationResult {
-    inner(OperationResultTr::AccountMerge(result))
+fn failed(result: AccountMergeResult) -> Failed {
+    Box::new(inner(OperationResultTr::AccountMerge(result)))
 }
 
-pub(super) fn check(destination: &MuxedAccount, source: &AccountId) -> Result<(), OperationResult> {
+pub(super) fn check(destination: &MuxedAccount, source: &AccountId) -> Result<(), Failed> {
     if account_of(destination) == *source {
         return Err(failed(AccountMergeResult::Malformed));
     }
     Ok(())
 }
 
-fn may_end(context: &Context<'_>, account: &AccountEntry) -> Result<(), OperationResult> {
+fn may_end(context: &Context<'_>, account: &AccountEntry) -> Result<(), Failed> {
     if account.flags & (AccountFlags::ImmutableFlag as u32) != 0 {
         return Err(failed(AccountMergeResult::ImmutableSet));
     }
@@ -47,14 +47,14 @@ fn may_end(context: &Context<'_>, account: &AccountEntry) -> Result<(), Operatio
 pub(super) fn apply(
     destination: &MuxedAccount,
     context: &mut Context<'_>,
-) -> Result<OperationResult, OperationResult> {
+) -> Result<OperationResult, Failed> {
     let source = context.source_id();
     let receiver = account_of(destination);
     if context.state.touch_account(&receiver).is_none() {
         return Err(failed(AccountMergeResult::NoAccount));
     }
     let Some(account) = context.state.touch_account(&source).cloned() else {
-        return Err(OperationResult::OpNoAccount);
+        return Err(Box::new(OperationResult::OpNoAccount));
     };
     may_end(context, &account)?;
     for index in (0..account.signers.len()).rev() {
@@ -81,5 +81,7 @@ pub(super) fn apply(
         account.balance,
         context.memo,
     ));
-    Ok(failed(AccountMergeResult::Success(account.balance)))
+    Ok(inner(OperationResultTr::AccountMerge(
+        AccountMergeResult::Success(account.balance),
+    )))
 }

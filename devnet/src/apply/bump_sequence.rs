@@ -1,14 +1,13 @@
 //! `bump_sequence`: moves the source's sequence number forward.
 
-use super::{Context, inner};
+use super::{Context, Failed, inner};
 use crate::entries::stamp_sequence;
-use stellar_xdr::{BumpSequenceOp, BumpSequenceResult, OperationResult, OperationResultTr};
+use stellar_xdr::{BumpSequenceOp, BumpSequenceResult, OperationResultTr};
 
-pub(super) fn check(op: &BumpSequenceOp) -> Result<(), OperationResult> {
+pub(super) fn check(op: &BumpSequenceOp) -> Result<(), Failed> {
     if op.bump_to.0 < 0 {
-        return Err(inner(OperationResultTr::BumpSequence(
-            BumpSequenceResult::BadSeq,
-        )));
+        let bad = OperationResultTr::BumpSequence(BumpSequenceResult::BadSeq);
+        return Err(Box::new(inner(bad)));
     }
     Ok(())
 }

@@ -1,17 +1,17 @@
 //! `change_trust`: makes, changes or removes the source's trustline for an asset.
 
-use super::{Context, inner};
+use super::{Context, Failed, inner};
 use crate::entries::{entry, minimum_limit, pool_use_count, set_sponsor};
 use crate::sponsorship::{release_sub_entry, reserve_sub_entry};
 use crate::xdr::{asset_is_valid, issuer, trustline_key};
 use stellar_xdr::{
     AccountFlags, AccountId, Asset, ChangeTrustAsset, ChangeTrustOp, ChangeTrustResult,
-    LedgerEntryData, LedgerKey, OperationResult, OperationResultTr, TrustLineAsset, TrustLineEntry,
+    LedgerEntryData, LedgerKey, OperationResultTr, TrustLineAsset, TrustLineEntry,
     TrustLineEntryExt, TrustLineFlags,
 };
 
-fn failed(result: ChangeTrustResult) -> OperationResult {
-    inner(OperationResultTr::ChangeTrust(result))
+fn failed(result: ChangeTrustResult) -> Failed {
+    Box::new(inner(OperationResultTr::ChangeTrust(result)))
 }
 
 /// The asset of the line; pool shares have none and are filtered before.
@@ -24,7 +24,7 @@ fn asset_of(line: &ChangeTrustAsset) -> Option<Asset> {
     }
 }
 
-pub(super) fn check(op: &ChangeTrustOp, source: &AccountId) -> Result<(), OperationResult> {
+pub(super) fn check(op: &ChangeTrustOp, source: &AccountId) -> Result<(), Failed> {
     let malformed = || failed(ChangeTrustResult::Malformed);
     let asset = asset_of(&op.line).ok_or_else(malformed)?;
     let issuer = issuer(&asset).ok_or_else(malformed)?;
@@ -34,7 +34,7 @@ pub(super) fn check(op: &ChangeTrustOp, source: &AccountId) -> Result<(), Operat
     Ok(())
 }
 
-pub(super) fn apply(op: &ChangeTrustOp, context: &mut Context<'_>) -> Result<(), OperationResult> {
+pub(super) fn apply(op: &ChangeTrustOp, context: &mut Context<'_>) -> Result<(), Failed> {
     let malformed = || failed(ChangeTrustResult::Malformed);
     let source = context.source_id();
     let asset = asset_of(&op.line).ok_or_else(malformed)?;
@@ -53,7 +53,7 @@ fn change(
     source: &AccountId,
     key: &LedgerKey,
     issuer: &AccountId,
-) -> Result<(), OperationResult> {
+) -> Result<(), Failed> {
     let issuer_exists = context.state.account(issuer).is_some();
     let Some(line) = context.state.touch_line(key) else {
         return Err(failed(ChangeTrustResult::InvalidLimit));
@@ -85,7 +85,7 @@ fn open(
     source: &AccountId,
     key: &LedgerKey,
     issuer: &AccountId,
-) -> Result<(), OperationResult> {
+) -> Result<(), Failed> {
     if op.limit == 0 {
         return Err(failed(ChangeTrustResult::InvalidLimit));
     }

@@ -1,19 +1,18 @@
 //! `create_account`: a new account with lumens from the source.
 
-use super::{Context, inner};
+use super::{Context, Failed, inner};
 use crate::entries::{add_lumens, available_balance, entry, new_account};
 use crate::events;
 use crate::sponsorship::reserve_account;
 use stellar_xdr::{
-    AccountId, Asset, CreateAccountOp, CreateAccountResult, LedgerEntryData, OperationResult,
-    OperationResultTr,
+    AccountId, Asset, CreateAccountOp, CreateAccountResult, LedgerEntryData, OperationResultTr,
 };
 
-fn failed(result: CreateAccountResult) -> OperationResult {
-    inner(OperationResultTr::CreateAccount(result))
+fn failed(result: CreateAccountResult) -> Failed {
+    Box::new(inner(OperationResultTr::CreateAccount(result)))
 }
 
-pub(super) fn check(op: &CreateAccountOp, source: &AccountId) -> Result<(), OperationResult> {
+pub(super) fn check(op: &CreateAccountOp, source: &AccountId) -> Result<(), Failed> {
     // Zero is well formed: a sponsored account needs no lumens of its own.
     if op.starting_balance < 0 || op.destination == *source {
         return Err(failed(CreateAccountResult::Malformed));
@@ -21,10 +20,7 @@ pub(super) fn check(op: &CreateAccountOp, source: &AccountId) -> Result<(), Oper
     Ok(())
 }
 
-pub(super) fn apply(
-    op: &CreateAccountOp,
-    context: &mut Context<'_>,
-) -> Result<(), OperationResult> {
+pub(super) fn apply(op: &CreateAccountOp, context: &mut Context<'_>) -> Result<(), Failed> {
     if context.state.account(&op.destination).is_some() {
         return Err(failed(CreateAccountResult::AlreadyExist));
     }

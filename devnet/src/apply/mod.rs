@@ -69,6 +69,9 @@ impl Context<'_> {
     }
 }
 
+/// The result of an operation that failed.
+pub type Failed = Box<OperationResult>;
+
 /// The operation's result around its own result.
 fn inner(result: OperationResultTr) -> OperationResult {
     OperationResult::OpInner(result)
@@ -153,7 +156,7 @@ pub fn default_result(operation: &Operation) -> OperationResult {
 }
 
 /// Whether an operation is well formed, whatever the ledger holds.
-pub fn check(operation: &Operation, source: &AccountId) -> Result<(), OperationResult> {
+pub fn check(operation: &Operation, source: &AccountId) -> Result<(), Failed> {
     match &operation.body {
         OperationBody::CreateAccount(op) => create_account::check(op, source),
         OperationBody::Payment(op) => payment::check(op),
@@ -163,18 +166,15 @@ pub fn check(operation: &Operation, source: &AccountId) -> Result<(), OperationR
         OperationBody::BumpSequence(op) => bump_sequence::check(op),
         OperationBody::BeginSponsoringFutureReserves(op) => sponsoring::check(op, source),
         OperationBody::EndSponsoringFutureReserves => Ok(()),
-        _ => Err(OperationResult::OpNotSupported),
+        _ => Err(Box::new(OperationResult::OpNotSupported)),
     }
 }
 
 /// Applies one operation inside the open frame; an error leaves the frame to be rolled back.
-pub fn apply(
-    operation: &Operation,
-    context: &mut Context<'_>,
-) -> Result<OperationResult, OperationResult> {
+pub fn apply(operation: &Operation, context: &mut Context<'_>) -> Result<OperationResult, Failed> {
     let source = context.source_id();
     if context.state.account(&source).is_none() {
-        return Err(OperationResult::OpNoAccount);
+        return Err(Box::new(OperationResult::OpNoAccount));
     }
     check(operation, &source)?;
     match &operation.body {
@@ -188,7 +188,7 @@ pub fn apply(
         OperationBody::BumpSequence(op) => bump_sequence::apply(op, context),
         OperationBody::BeginSponsoringFutureReserves(op) => sponsoring::begin(op, context)?,
         OperationBody::EndSponsoringFutureReserves => sponsoring::end(context)?,
-        _ => return Err(OperationResult::OpNotSupported),
+        _ => return Err(Box::new(OperationResult::OpNotSupported)),
     }
     Ok(default_result(operation))
 }

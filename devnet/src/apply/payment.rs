@@ -1,23 +1,23 @@
 //! `payment`: lumens or an issued asset from the source to another account.
 
-use super::{Context, inner};
+use super::{Context, Failed, inner};
 use crate::entries::{add_lumens, add_to_line, available_balance, is_authorized};
 use crate::events;
 use crate::xdr::{account_of, asset_is_valid, issuer, trustline_key};
-use stellar_xdr::{AccountId, Asset, OperationResult, OperationResultTr, PaymentOp, PaymentResult};
+use stellar_xdr::{AccountId, Asset, OperationResultTr, PaymentOp, PaymentResult};
 
-fn failed(result: PaymentResult) -> OperationResult {
-    inner(OperationResultTr::Payment(result))
+fn failed(result: PaymentResult) -> Failed {
+    Box::new(inner(OperationResultTr::Payment(result)))
 }
 
-pub(super) fn check(op: &PaymentOp) -> Result<(), OperationResult> {
+pub(super) fn check(op: &PaymentOp) -> Result<(), Failed> {
     if op.amount <= 0 || !asset_is_valid(&op.asset) {
         return Err(failed(PaymentResult::Malformed));
     }
     Ok(())
 }
 
-pub(super) fn apply(op: &PaymentOp, context: &mut Context<'_>) -> Result<(), OperationResult> {
+pub(super) fn apply(op: &PaymentOp, context: &mut Context<'_>) -> Result<(), Failed> {
     let destination = account_of(&op.destination);
     let source = context.source_id();
     // Lumens to oneself succeed without a look at the balance.
@@ -45,7 +45,7 @@ fn receive(
     op: &PaymentOp,
     destination: &AccountId,
     context: &mut Context<'_>,
-) -> Result<(), OperationResult> {
+) -> Result<(), Failed> {
     let Some(key) = trustline_key(destination, &op.asset) else {
         let base_reserve = context.ledger.base_reserve;
         let fits = context
@@ -73,11 +73,7 @@ fn receive(
     Ok(())
 }
 
-fn send(
-    op: &PaymentOp,
-    source: &AccountId,
-    context: &mut Context<'_>,
-) -> Result<(), OperationResult> {
+fn send(op: &PaymentOp, source: &AccountId, context: &mut Context<'_>) -> Result<(), Failed> {
     let Some(key) = trustline_key(source, &op.asset) else {
         let base_reserve = context.ledger.base_reserve;
         let covered = context.state.touch_account(source).is_some_and(|account| {

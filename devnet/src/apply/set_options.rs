@@ -1,6 +1,6 @@
 //! `set_options`: flags, home domain, thresholds and signers of the source.
 
-use super::{Context, Threshold, inner};
+use super::{Context, Failed, Threshold, inner};
 use crate::entries::{extension_v2, extension_v2_mut};
 use crate::sponsorship::{remove_signer, reserve_sub_entry};
 use crate::xdr::{key_bytes, list};
@@ -16,8 +16,8 @@ const ALL_FLAGS: u32 = AccountFlags::RequiredFlag as u32
 
 const MAX_SIGNERS: usize = 20;
 
-fn failed(result: SetOptionsResult) -> OperationResult {
-    inner(OperationResultTr::SetOptions(result))
+fn failed(result: SetOptionsResult) -> Failed {
+    Box::new(inner(OperationResultTr::SetOptions(result)))
 }
 
 pub(super) fn threshold(op: &SetOptionsOp) -> Threshold {
@@ -34,7 +34,7 @@ pub(super) fn threshold(op: &SetOptionsOp) -> Threshold {
     }
 }
 
-pub(super) fn check(op: &SetOptionsOp, source: &AccountId) -> Result<(), OperationResult> {
+pub(super) fn check(op: &SetOptionsOp, source: &AccountId) -> Result<(), Failed> {
     let (set, clear) = (op.set_flags.unwrap_or(0), op.clear_flags.unwrap_or(0));
     if (set | clear) & !ALL_FLAGS != 0 {
         return Err(failed(SetOptionsResult::UnknownFlag));
@@ -70,7 +70,7 @@ pub(super) fn check(op: &SetOptionsOp, source: &AccountId) -> Result<(), Operati
     Ok(())
 }
 
-pub(super) fn apply(op: &SetOptionsOp, context: &mut Context<'_>) -> Result<(), OperationResult> {
+pub(super) fn apply(op: &SetOptionsOp, context: &mut Context<'_>) -> Result<(), Failed> {
     let source = context.source_id();
     if let Some(destination) = &op.inflation_dest
         && *destination != source
@@ -79,7 +79,7 @@ pub(super) fn apply(op: &SetOptionsOp, context: &mut Context<'_>) -> Result<(), 
         return Err(failed(SetOptionsResult::InvalidInflation));
     }
     let Some(account) = context.state.touch_account(&source) else {
-        return Err(OperationResult::OpNoAccount);
+        return Err(Box::new(OperationResult::OpNoAccount));
     };
     if let Some(destination) = &op.inflation_dest {
         account.inflation_dest = Some(destination.clone());
@@ -111,7 +111,7 @@ pub(super) fn apply(op: &SetOptionsOp, context: &mut Context<'_>) -> Result<(), 
     }
 }
 
-fn set_flags(op: &SetOptionsOp, account: &mut AccountEntry) -> Result<(), OperationResult> {
+fn set_flags(op: &SetOptionsOp, account: &mut AccountEntry) -> Result<(), Failed> {
     let (set, clear) = (op.set_flags.unwrap_or(0), op.clear_flags.unwrap_or(0));
     let immutable = account.flags & (AccountFlags::ImmutableFlag as u32) != 0;
     if immutable && (set | clear) & ALL_FLAGS != 0 {
@@ -135,9 +135,9 @@ fn put_signer(
     context: &mut Context<'_>,
     source: &AccountId,
     signer: &Signer,
-) -> Result<(), OperationResult> {
+) -> Result<(), Failed> {
     let Some(account) = context.state.touch_account(source) else {
-        return Err(OperationResult::OpNoAccount);
+        return Err(Box::new(OperationResult::OpNoAccount));
     };
     let mut signers = account.signers.to_vec();
     let index = match find(account, &signer.key) {

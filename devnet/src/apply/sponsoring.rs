@@ -1,19 +1,21 @@
 //! `begin_sponsoring_future_reserves` and `end_sponsoring_future_reserves`: who pays for entries made in between.
 
-use super::{Context, inner};
+use super::{Context, Failed, inner};
 use stellar_xdr::{
     AccountId, BeginSponsoringFutureReservesOp, BeginSponsoringFutureReservesResult as Begin,
-    EndSponsoringFutureReservesResult as End, OperationResult, OperationResultTr,
+    EndSponsoringFutureReservesResult as End, OperationResultTr,
 };
 
-fn begin_failed(result: Begin) -> OperationResult {
-    inner(OperationResultTr::BeginSponsoringFutureReserves(result))
+fn begin_failed(result: Begin) -> Failed {
+    Box::new(inner(OperationResultTr::BeginSponsoringFutureReserves(
+        result,
+    )))
 }
 
 pub(super) fn check(
     op: &BeginSponsoringFutureReservesOp,
     source: &AccountId,
-) -> Result<(), OperationResult> {
+) -> Result<(), Failed> {
     if op.sponsored_id == *source {
         return Err(begin_failed(Begin::Malformed));
     }
@@ -23,7 +25,7 @@ pub(super) fn check(
 pub(super) fn begin(
     op: &BeginSponsoringFutureReservesOp,
     context: &mut Context<'_>,
-) -> Result<(), OperationResult> {
+) -> Result<(), Failed> {
     let sponsor = context.source_id();
     let sponsorships = &mut *context.sponsorships;
     if sponsorships.contains_key(&op.sponsored_id) {
@@ -37,11 +39,10 @@ pub(super) fn begin(
     Ok(())
 }
 
-pub(super) fn end(context: &mut Context<'_>) -> Result<(), OperationResult> {
-    match context.sponsorships.remove(&context.source_id()) {
-        Some(_) => Ok(()),
-        None => Err(inner(OperationResultTr::EndSponsoringFutureReserves(
-            End::NotSponsored,
-        ))),
+pub(super) fn end(context: &mut Context<'_>) -> Result<(), Failed> {
+    if context.sponsorships.remove(&context.source_id()).is_none() {
+        let failed = OperationResultTr::EndSponsoringFutureReserves(End::NotSponsored);
+        return Err(Box::new(inner(failed)));
     }
+    Ok(())
 }

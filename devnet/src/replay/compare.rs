@@ -40,7 +40,7 @@ pub fn applied(expected: &Value, actual: &[Value]) -> Result<(), Difference> {
         list
     };
     let (expected, actual) = (by_hash(expected), by_hash(actual));
-    let hashes = |list: &[Value]| Value::from_iter(list.iter().map(|tx| tx["hash"].clone()));
+    let hashes = |list: &[Value]| list.iter().map(|tx| tx["hash"].clone()).collect::<Value>();
     if hashes(&expected) != hashes(&actual) {
         return Err(Difference::new(
             "applied",

@@ -12,6 +12,9 @@ const FORMAT: &str = "stellar-trace/1";
 /// Protocol whose rules the network follows.
 const PROTOCOL: u64 = 26;
 
+/// Latest ledger a trace may start from: sequence numbers are 64 bits, half of them the ledger.
+const LAST_START: u32 = i32::MAX as u32 - 1_000_000;
+
 /// What a trace says before its first step.
 #[derive(Debug)]
 pub struct Header {
@@ -41,6 +44,10 @@ impl Header {
             ));
         }
         let start = &header["start"];
+        let start_ledger: u32 = number(start, "ledger")?;
+        if start_ledger > LAST_START {
+            return Err(Difference::new("start.ledger", LAST_START, start_ledger));
+        }
         Ok(Self {
             scenario: text(header, "scenario")?,
             config: NetworkConfig {
@@ -50,7 +57,7 @@ impl Header {
                 base_reserve: number(header, "base_reserve")?,
                 max_tx_set_ops: number(header, "max_tx_set_ops")?,
                 target_close_time_s: number(header, "target_close_time_s")?,
-                start_ledger: number(start, "ledger")?,
+                start_ledger,
                 start_close_time: number(start, "close_time")?,
                 initial_state: initial_state(header)?,
                 history_window: u32::MAX,

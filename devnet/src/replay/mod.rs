@@ -40,7 +40,7 @@ pub struct Summary {
 #[error("{file}: step {step} ({kind}): {field}: expected {expected}, got {actual}")]
 pub struct Difference {
     /// The trace file.
-    pub file: String,
+    pub file: Box<str>,
     /// Number `n` of the step; 0 is the header.
     pub step: u64,
     /// Kind of the step.
@@ -54,9 +54,13 @@ pub struct Difference {
 }
 
 impl Difference {
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "most callers have a temporary to give"
+    )]
     fn new(field: &str, expected: impl ToString, actual: impl ToString) -> Self {
         Self {
-            file: String::new(),
+            file: Box::default(),
             step: 0,
             kind: "header".to_owned(),
             field: field.to_owned(),
@@ -80,7 +84,7 @@ impl Difference {
 /// The first difference, or why the file cannot be replayed.
 pub fn replay_file(path: &Path) -> Result<Summary, Difference> {
     let in_file = |difference: Difference| Difference {
-        file: path.display().to_string(),
+        file: path.display().to_string().into(),
         ..difference
     };
     let file = File::open(path)
@@ -103,7 +107,9 @@ pub fn replay(mut reader: impl BufRead) -> Result<Summary, Difference> {
         ledgers: 0,
     };
     let mut player = steps::Player::new(header);
-    while let Some(step) = next_line(&mut reader)? {
+    loop {
+        let line = next_line(&mut reader).map_err(|error| error.at(summary.steps + 1, "?"))?;
+        let Some(step) = line else { break };
         let kind = step["step"].as_str().unwrap_or("?");
         if kind == "note" {
             continue;

@@ -138,6 +138,10 @@ impl Player {
             .filter_map(|tx| hash(tx["hash"].as_str()?).ok())
             .collect();
         let ledger = self.network.close_in_order(close_time, &order);
+        if ledger.close_time() != close_time {
+            let later = "a time after the last close";
+            return Err(Difference::new("close_time", later, close_time));
+        }
         let facts = object(json!({ "ledger": ledger.sequence() }));
         compare::fields(step, &facts, &["ledger"])?;
         compare::applied(&step["applied"], &answers::applied(ledger))
