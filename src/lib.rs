@@ -3,6 +3,8 @@
 //! Modules in reading order:
 //!
 //! - [`domain`]: the rules, pure
+//! - [`flow`]: one use case a file
+//! - [`ledger`], [`queue`], [`stellar`]: SQL, lanes and the network
 //! - [`config`]: settings, read once and checked at start
 //! - [`cli`]: the commands
 //! - [`telemetry`]: the log
@@ -10,4 +12,6 @@
 pub mod cli;
 pub mod config;
 pub mod domain;
+pub mod queue;
+pub mod stellar;
 pub mod telemetry;

@@ -111,7 +111,7 @@ mod tests {
         let key = SigningSecret::parse(&address).unwrap();
         let seed = ChannelSeed::parse("000102030405060708090a0b0c0d0e0f").unwrap();
         let text = logged(&Log::default(), false, || {
-            tracing::info!(?key, ?seed, "made")
+            tracing::info!(?key, ?seed, "made");
         });
         assert!(text.contains("REDACTED"), "{text}");
         assert!(!text.contains(address.as_str()), "{text}");

@@ -18,9 +18,9 @@ mod reconciler;
 mod values;
 mod worker;
 
-pub use admin::AdminCommand;
+pub use admin::{AdminCommand, Target};
 pub use channels::ChannelsCommand;
-pub use check::ConfigCommand;
+pub use check::{ConfigCommand, ReferenceFormat, RoleName};
 #[cfg(feature = "devnet")]
 pub use demo::DemoArgs;
 #[cfg(feature = "devnet")]

@@ -83,11 +83,13 @@ impl<'a> Reader<'a> {
     pub(super) fn text(&mut self, setting: &'static Setting) -> Option<String> {
         debug_assert!(registry::find(setting.name).is_some(), "{}", setting.name);
         self.read.push(setting.name);
-        let faults = self.faults.len();
-        let set = self.set_value(setting);
-        if self.faults.len() > faults {
-            return None;
-        }
+        let set = match self.set_value(setting) {
+            Ok(set) => set,
+            Err(fault) => {
+                self.push_fault(fault);
+                return None;
+            }
+        };
         let (value, origin) = match (set, setting.presence) {
             (Some((value, origin)), _) => (Some(value), origin),
             (None, Presence::Default(value)) => (Some(value.to_owned()), Origin::Default),
@@ -101,35 +103,30 @@ impl<'a> Reader<'a> {
         value
     }
 
-    fn set_value(&mut self, setting: &Setting) -> Option<(String, Origin)> {
+    fn set_value(&self, setting: &Setting) -> Result<Option<(String, Origin)>, Fault> {
         let direct = non_empty((self.lookup)(setting.name));
         let file_name = file_form(setting);
         let by_file = setting.has_file_form();
         let file = non_empty((self.lookup)(&file_name)).filter(|_| by_file);
         let (value, origin) = match (direct, file) {
             (Some(_), Some(_)) => {
-                self.fault(setting, format!("contradicts {file_name}: set one of them"));
-                return None;
+                let problem = format!("contradicts {file_name}: set one of them");
+                return Err(Fault::new(setting.name, problem));
             }
             (Some(value), None) => (value, Origin::Set),
-            (None, Some(path)) => match (self.open)(&path).map(|v| non_empty(Some(v))) {
-                Ok(Some(value)) => (value, Origin::File),
-                Ok(None) => {
-                    self.push_fault(Fault::new(&file_name, "the file is empty"));
-                    return None;
-                }
-                Err(problem) => {
-                    self.push_fault(Fault::new(&file_name, problem));
-                    return None;
-                }
-            },
-            (None, None) => return None,
+            (None, Some(path)) => {
+                let content = (self.open)(&path).map_err(|p| Fault::new(&file_name, p))?;
+                let value = non_empty(Some(content));
+                let empty = || Fault::new(&file_name, "the file is empty");
+                (value.ok_or_else(empty)?, Origin::File)
+            }
+            (None, None) => return Ok(None),
         };
         if value.len() > MAX_VALUE {
-            self.fault(setting, format!("is longer than {MAX_VALUE} bytes"));
-            return None;
+            let problem = format!("is longer than {MAX_VALUE} bytes");
+            return Err(Fault::new(setting.name, problem));
         }
-        Some((value, origin))
+        Ok(Some((value, origin)))
     }
 
     fn record(&mut self, setting: &'static Setting, value: Option<&str>, origin: Origin) {

@@ -57,7 +57,8 @@ pub fn settings_table() -> String {
         .map(|(role, name)| (settings_read(*role), *name))
         .collect();
     for group in GROUPS {
-        let _ = writeln!(text, "### {}\n", group.title);
+        let gap = if text.is_empty() { "" } else { "\n" };
+        let _ = writeln!(text, "{gap}### {}\n", group.title);
         text.push_str("| setting | value | when not set | shown | read by | meaning |\n|---|---|---|---|---|---|\n");
         for setting in group.settings {
             let readers = reads
@@ -79,7 +80,6 @@ pub fn settings_table() -> String {
                 setting.doc
             );
         }
-        text.push('\n');
     }
     text
 }

@@ -81,6 +81,24 @@ pub struct Network {
 }
 
 impl NodeUrl {
+    /// Takes an `http://` or `https://` URL.
+    ///
+    /// # Errors
+    /// What is wrong, without repeating any of it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if text.is_empty() {
+            return Err("is empty".to_owned());
+        }
+        let url = Url::parse(text).map_err(|e| format!("is not a URL: {e}"))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err("must begin with http:// or https://".to_owned());
+        }
+        if url.fragment().is_some() {
+            return Err("contains `#`, which no server ever sees".to_owned());
+        }
+        Ok(Self(url))
+    }
+
     /// The whole URL, with whatever key it contains.
     #[must_use]
     pub fn expose(&self) -> &str {
@@ -156,7 +174,7 @@ impl Network {
 fn nodes(r: &mut Reader, text: &str) -> Vec<NodeUrl> {
     let mut urls: Vec<NodeUrl> = Vec::new();
     for (at, part) in text.split(',').enumerate() {
-        match node(part.trim()) {
+        match NodeUrl::parse(part.trim()) {
             Ok(url) if urls.contains(&url) => {
                 r.fault(&URLS, format!("entry {} repeats an earlier one", at + 1));
             }
@@ -169,20 +187,6 @@ fn nodes(r: &mut Reader, text: &str) -> Vec<NodeUrl> {
         }
     }
     urls
-}
-
-fn node(text: &str) -> Result<NodeUrl, String> {
-    if text.is_empty() {
-        return Err("is empty".to_owned());
-    }
-    let url = Url::parse(text).map_err(|e| format!("is not a URL: {e}"))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err("must begin with http:// or https://".to_owned());
-    }
-    if url.fragment().is_some() {
-        return Err("contains `#`, which no server ever sees".to_owned());
-    }
-    Ok(NodeUrl(url))
 }
 
 fn check_passphrase(text: &str) -> Result<(), String> {

@@ -12,7 +12,7 @@ use crate::domain::ids::SubmissionId;
 use crate::domain::submission::Event;
 use crate::ledger::{Applied, Change, Claim, ClaimOutcome, Ledger, LedgerError};
 use crate::stellar::envelope::{self, BuildError, Recipe, SignedEnvelope};
-use crate::stellar::keyring::KeyRing;
+use crate::stellar::keyring::{Identity, KeyRing};
 use crate::stellar::rpc::Seen;
 
 /// A sighting older than this is refreshed before it dates an envelope.
@@ -22,7 +22,8 @@ const FRESH_ENOUGH: Duration = Duration::from_secs(3);
 pub struct Submitter {
     ledger: Ledger,
     sender: Arc<Sender>,
-    keys: Arc<KeyRing>,
+    identity: Identity,
+    keys: KeyRing,
     chain: Arc<Chain>,
     settings: SubmitSettings,
 }
@@ -76,11 +77,12 @@ impl Submitter {
     pub fn new(
         ledger: Ledger,
         sender: Arc<Sender>,
-        keys: Arc<KeyRing>,
+        identity: Identity,
+        keys: KeyRing,
         chain: Arc<Chain>,
         settings: SubmitSettings,
     ) -> Self {
-        Self { ledger, sender, keys, chain, settings }
+        Self { ledger, sender, identity, keys, chain, settings }
     }
 
     /// Takes one submission as far as the network's first answer.
@@ -114,7 +116,7 @@ impl Submitter {
         let channel = self.keys.channel(claim.pair.account).ok_or(NotBuilt::NoKey(claim.pair.account))?;
         let seen = self.chain_time().await.ok_or(NotBuilt::NoChainTime)?;
         let signed = envelope::build(Recipe {
-            network: self.keys.network(),
+            network: &self.identity.network,
             pair: claim.pair,
             channel,
             treasury: self.keys.treasury(),

@@ -163,11 +163,8 @@ fn the_network() {
             )],
         ),
     ]);
-    let many = vec!["http://a"; 17]
-        .iter()
-        .enumerate()
-        .map(|(n, u)| format!("{u}{n}"));
-    let many = many.collect::<Vec<_>>().join(",");
+    let many: Vec<_> = (0..17).map(|n| format!("http://node{n}")).collect();
+    let many = many.join(",");
     let config = with(valid(), &[("STELLAR_RPC_URLS", &many)]);
     assert_faults("worker", &config, &[("STELLAR_RPC_URLS", "more than 16")]);
     let long = "x".repeat(129);

@@ -16,7 +16,7 @@ pub fn key(n: u8) -> String {
 
 /// A seed of 64 bytes in hex.
 pub fn seed() -> String {
-    (0..64).map(|n: u8| format!("{n:02x}")).collect()
+    hex::encode((0..64).collect::<Vec<u8>>())
 }
 
 /// A configuration that serves every role.

@@ -10,7 +10,7 @@ use crate::flow::accept;
 use crate::flow::chain::Chain;
 use crate::ledger::{Attempt, Change, Lease};
 use crate::stellar::effect::{self, Effect};
-use crate::stellar::keyring::KeyRing;
+use crate::stellar::keyring::Identity;
 use crate::stellar::rpc::{EventCursor, Landing, Rpc, Seen};
 
 /// Ledgers for which events are kept: a row recorded by another process may be read after its payment has landed.
@@ -70,11 +70,11 @@ impl Landed {
     }
 
     /// Splits leases into those whose expected effect was seen, as transitions, and the rest.
-    pub(super) fn settle(&self, keys: &KeyRing, leases: Vec<Lease>) -> (Vec<Change>, Vec<Lease>) {
+    pub(super) fn settle(&self, identity: &Identity, leases: Vec<Lease>) -> (Vec<Change>, Vec<Lease>) {
         let mut changes = Vec::new();
         let mut open = Vec::new();
         for lease in leases {
-            match self.success(keys, &lease) {
+            match self.success(identity, &lease) {
                 Some(change) => changes.push(change),
                 None => open.push(lease),
             }
@@ -82,7 +82,7 @@ impl Landed {
         (changes, open)
     }
 
-    fn success(&self, keys: &KeyRing, lease: &Lease) -> Option<Change> {
+    fn success(&self, identity: &Identity, lease: &Lease) -> Option<Change> {
         let submission = &lease.submission;
         match submission.state.status {
             Status::Submitted | Status::Confirming => {}
@@ -98,7 +98,7 @@ impl Landed {
             Some((attempt, landings))
         })?;
         let operation = accept::operation_of(&submission.payload).ok()?;
-        let expected = effect::expected(keys.network(), keys.treasury().account(), &operation);
+        let expected = effect::expected(&identity.network, identity.treasury, &operation);
         let landing = landings.iter().find(|landing| landing.effect == expected)?;
         Some(confirmed(lease, attempt, landing))
     }

@@ -58,7 +58,7 @@ impl Reconciler {
         let operation = accept::operation_of(&submission.payload)
             .inspect_err(|_| tracing::error!(submission = %submission.id, "a stored payload does not parse"))
             .ok()?;
-        Some(effect::expected(self.keys.network(), self.keys.treasury().account(), &operation))
+        Some(effect::expected(&self.identity.network, self.identity.treasury, &operation))
     }
 
     /// Every hash of the attempts, inner and outer: `None` for a look-up without an answer.

@@ -23,8 +23,9 @@ use crate::domain::ids::AccountId;
 use crate::domain::plan::{self, AccountState, Held, Sending, Step};
 use crate::domain::submission::Status;
 use crate::ledger::{Applied, Lease, Ledger, LedgerError, SendState};
-use crate::stellar::keyring::KeyRing;
+use crate::stellar::keyring::Identity;
 use crate::stellar::rpc::{Rpc, Seen};
+use crate::stellar::signer::Signer;
 use landed::Landed;
 
 /// How often rows of unknown outcome are looked up again.
@@ -37,7 +38,8 @@ pub struct Reconciler {
     ledger: Ledger,
     rpc: Rpc,
     sender: Arc<Sender>,
-    keys: Arc<KeyRing>,
+    identity: Identity,
+    fee_source: Signer,
     chain: Arc<Chain>,
     settings: ReconcileSettings,
     landed: tokio::sync::Mutex<Landed>,
@@ -96,12 +98,13 @@ impl Reconciler {
     pub fn new(
         ledger: Ledger,
         sender: Arc<Sender>,
-        keys: Arc<KeyRing>,
+        identity: Identity,
+        fee_source: Signer,
         chain: Arc<Chain>,
         settings: ReconcileSettings,
     ) -> Self {
         let rpc = sender.rpc().clone();
-        Self { ledger, rpc, sender, keys, chain, settings, landed: tokio::sync::Mutex::default() }
+        Self { ledger, rpc, sender, identity, fee_source, chain, settings, landed: tokio::sync::Mutex::default() }
     }
 
     /// Runs until cancelled. `freed` is notified whenever capacity came free.
@@ -158,7 +161,7 @@ impl Reconciler {
     /// The network did not answer.
     pub async fn look_at_chain(&self) -> Result<u32, ReconcileError> {
         let mut landed = self.landed.lock().await;
-        let seen = landed.poll(&self.rpc, self.keys.treasury().account(), &self.chain).await?;
+        let seen = landed.poll(&self.rpc, self.identity.treasury, &self.chain).await?;
         Ok(seen.ledger)
     }
 
@@ -169,7 +172,7 @@ impl Reconciler {
     pub async fn pass(&self) -> Result<Report, ReconcileError> {
         let leases = self.ledger.leases().await?;
         let mut report = Report { leases: leases.len(), ..Report::default() };
-        let (changes, open) = self.landed.lock().await.settle(&self.keys, leases);
+        let (changes, open) = self.landed.lock().await.settle(&self.identity, leases);
         report.settled += applied(self.ledger.apply_all(changes).await?);
         for assessed in self.assess(open).await? {
             self.execute(assessed, &mut report).await?;

@@ -6,7 +6,8 @@ use crate::domain::fees::{self, RefusedBid};
 use crate::domain::plan::{AccountState, Step};
 use crate::domain::submission::{Consumer, Event, Gap, Presence, Status};
 use crate::ledger::{Applied, Attempt, Change, Lease, SendPlan, SendState};
-use crate::stellar::envelope;
+use crate::stellar::envelope::SignedEnvelope;
+use crate::stellar::fee_bump::fee_bump;
 use crate::stellar::rpc::Consumption;
 
 impl Reconciler {
@@ -86,8 +87,7 @@ impl Reconciler {
             tracing::warn!(submission = %lease.submission.id, required, "the fee ceiling is below what the network asks");
             return self.wait_for_lower_fees(lease).await;
         };
-        let source = self.keys.fee_source();
-        let bump = match envelope::fee_bump(self.keys.network(), &inner.envelope.xdr, source, fee).await {
+        let bump = match fee_bump(&self.identity.network, &inner.envelope.xdr, &self.fee_source, fee).await {
             Ok(bump) => bump,
             Err(error) => {
                 tracing::error!(submission = %lease.submission.id, %error, "no fee-bump was built");
@@ -101,7 +101,7 @@ impl Reconciler {
         &self,
         lease: &Lease,
         inner: &Attempt,
-        bump: envelope::SignedEnvelope,
+        bump: SignedEnvelope,
     ) -> Result<bool, ReconcileError> {
         let (id, version) = (lease.submission.id, lease.submission.version);
         let recorded = self.ledger.record_bump(id, version, bump.clone().into(), inner.sent_after_ledger).await?;
