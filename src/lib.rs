@@ -3,8 +3,7 @@
 //! Modules in reading order:
 //!
 //! - [`domain`]: the rules, pure
-//! - [`flow`]: one use case a file
-//! - [`ledger`], [`queue`], [`stellar`]: SQL, lanes and the network
+//! - [`queue`], [`stellar`]: lanes and the network
 //! - [`config`]: settings, read once and checked at start
 //! - [`cli`]: the commands
 //! - [`telemetry`]: the log

@@ -1,14 +1,10 @@
 //! What closed ledgers contain.
 
-<<<<<<< HEAD
-use stellar_xdr::{Hash, LedgerHeader, TransactionEnvelope, TransactionMeta, TransactionResult};
-=======
 use crate::ledger::transaction_set;
 use stellar_xdr::{
     FeeBumpTransactionInnerTx, GeneralizedTransactionSet, Hash, LedgerEntryChanges, LedgerHeader,
     TransactionEnvelope, TransactionMeta, TransactionResult, TransactionResultResult,
 };
->>>>>>> devcore
 
 /// A ledger that was closed by this network.
 #[derive(Clone, Debug)]
