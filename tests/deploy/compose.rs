@@ -21,7 +21,10 @@ const ROLES: &[(&str, Option<&str>)] = &[
 ];
 
 fn compose() -> Value {
-    serde_saphyr::from_str(&read("docker-compose.yml")).expect("YAML")
+    let mut compose: serde_yaml::Value =
+        serde_yaml::from_str(&read("docker-compose.yml")).expect("YAML");
+    compose.apply_merge().expect("only mappings are merged");
+    serde_json::to_value(compose).expect("string keys")
 }
 
 fn service(name: &str) -> Value {

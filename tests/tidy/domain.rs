@@ -85,7 +85,7 @@ pub fn no_wildcard_arm(source: &Source) -> Vec<Violation> {
     if in_domain(source)
         && let Some(file) = source.syntax()
     {
-        arms.visit_file(&file);
+        arms.visit_file(file);
     }
     arms.0
 }

@@ -31,7 +31,7 @@ pub fn file(source: &Source) -> Vec<Violation> {
 pub fn functions(source: &Source) -> Vec<Violation> {
     let mut measure = Measure(Vec::new());
     if let Some(file) = source.syntax() {
-        measure.visit_file(&file);
+        measure.visit_file(file);
     }
     measure.0
 }

@@ -13,7 +13,7 @@ use crate::source::Source;
 pub fn names(source: &Source) -> HashSet<String> {
     let mut names = Names(HashSet::new());
     if let Some(file) = source.syntax() {
-        names.visit_file(&file);
+        names.visit_file(file);
     }
     names.0
 }

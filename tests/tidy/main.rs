@@ -36,6 +36,7 @@ const RULES: &[Rule] = &[
     ("ignored tests", code::no_ignored_test),
     ("sleeping tests", code::no_sleep_in_tests),
     ("machine paths", text::no_machine_path),
+    ("conflict markers", text::no_conflict_marker),
     ("notes to self", text::no_note_to_self),
     ("secret seeds", text::no_secret_seed),
 ];

@@ -1,13 +1,15 @@
 //! A file of the repository as the rules see it, and the walk that finds them all.
 
-use std::{fmt, fs, path::Path};
+use std::{cell::OnceCell, fmt, fs, path::Path};
 
 use proc_macro2::TokenStream;
 
-/// A file: its path from the repository's root with `/` between parts, and its text.
+/// A file: its path from the repository's root with `/` between parts, and its text, parsed at most once.
 pub struct Source {
     pub path: String,
     pub text: String,
+    tokens: OnceCell<Option<TokenStream>>,
+    syntax: OnceCell<Option<syn::File>>,
 }
 
 /// One breach of a rule.
@@ -38,6 +40,8 @@ impl Source {
         Self {
             path: path.to_owned(),
             text: text.to_owned(),
+            tokens: OnceCell::new(),
+            syntax: OnceCell::new(),
         }
     }
 
@@ -49,20 +53,14 @@ impl Source {
 
     /// The file's tokens, comments dropped; macro bodies and attributes included. `None` for anything but Rust.
     pub fn tokens(&self) -> Option<TokenStream> {
-        if self.is_rust() {
-            self.text.parse().ok()
-        } else {
-            None
-        }
+        let parse = || self.is_rust().then(|| self.text.parse().ok()).flatten();
+        self.tokens.get_or_init(parse).clone()
     }
 
     /// The file's syntax tree. `None` for anything but Rust.
-    pub fn syntax(&self) -> Option<syn::File> {
-        if self.is_rust() {
-            syn::parse_file(&self.text).ok()
-        } else {
-            None
-        }
+    pub fn syntax(&self) -> Option<&syn::File> {
+        let parse = || self.is_rust().then(|| syn::parse_file(&self.text).ok());
+        self.syntax.get_or_init(|| parse().flatten()).as_ref()
     }
 
     /// Module path inside the service's crate: `src/http/auth.rs` is `["http", "auth"]`. `None` outside `src/`.
@@ -111,7 +109,7 @@ fn walk(dir: &Path, prefix: &str, found: &mut Vec<Source>) {
         } else if kind.is_file()
             && let Ok(text) = fs::read_to_string(entry.path())
         {
-            found.push(Source { path, text });
+            found.push(Source::new(&path, &text));
         }
     }
 }

@@ -50,6 +50,18 @@ pub fn no_note_to_self(source: &Source) -> Vec<Violation> {
     found
 }
 
+/// What a merge leaves where somebody has to decide.
+pub fn no_conflict_marker(source: &Source) -> Vec<Violation> {
+    let markers = ["<", "=", ">"].map(|sign| sign.repeat(7));
+    numbered(source)
+        .filter(|(_, line)| {
+            let mark = line.split(' ').next().unwrap_or_default();
+            markers.iter().any(|marker| marker == mark)
+        })
+        .map(|(number, _)| Violation::new(number, "holds a conflict marker"))
+        .collect()
+}
+
 /// A Stellar secret seed in a file is a leaked key, even when it is "only for tests": make one at run time.
 pub fn no_secret_seed(source: &Source) -> Vec<Violation> {
     if source.is_recorded() {
@@ -119,6 +131,14 @@ mod tests {
         }
         let longer = format!("{}{}S_LIST is another word", NOTES[0].0, NOTES[0].1);
         assert_eq!(no_note_to_self(&Source::new("src/lib.rs", &longer)), []);
+    }
+
+    #[test]
+    fn catches_a_conflict_marker() {
+        let [ours, middle, theirs] = ["<", "=", ">"].map(|sign| sign.repeat(7));
+        let text = format!("a\n{ours} HEAD\nb\n{middle}\nc\n{theirs} topic\n==== Heading\n");
+        let found = no_conflict_marker(&Source::new("README.md", &text));
+        assert_eq!(lines(&found), [2, 4, 6]);
     }
 
     #[test]
