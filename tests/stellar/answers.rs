@@ -8,9 +8,9 @@ use tender::domain::ids::TxHash;
 use tender::stellar::rpc::{Seen, Sent};
 
 const HASH: TxHash = TxHash([0xab; 32]);
-/// txINSUFFICIENT_FEE, 2000 would have been enough.
+/// `txINSUFFICIENT_FEE`, 2000 would have been enough.
 const TOO_LOW: &str = "AAAAAAAAB9D////3AAAAAA==";
-/// txFEE_BUMP_INNER_FAILED around txFAILED/PAYMENT_UNDERFUNDED.
+/// `txFEE_BUMP_INNER_FAILED` around `txFAILED/PAYMENT_UNDERFUNDED`.
 const UNDERFUNDED: &str = "AAAAAAAAAMj////ze67eiKWxIKpe/k2CXFFmJEDsqdRDKdoUcSaGgjma4dgAAAAAAAAAAP////8AAAABAAAAAAAAAAH////+AAAAAAAAAAA=";
 const SUCCESS: &str = "AAAAAAAAAGQAAAAAAAAAAQAAAAAAAAABAAAAAAAAAAA=";
 

@@ -18,7 +18,7 @@ use crate::support::{Reply, Server};
 /// Ledgers that the server keeps.
 const OLDEST: u32 = 10;
 const LATEST: u32 = 20;
-/// txBAD_SEQ.
+/// `txBAD_SEQ`.
 const BAD_SEQUENCE: &str = "AAAAAAAAAGT////7AAAAAA==";
 
 fn network() -> NetworkId {
