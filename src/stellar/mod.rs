@@ -18,5 +18,7 @@ pub mod fee_bump;
 pub mod inspect;
 pub mod network;
 pub mod outcome;
+#[cfg(test)]
+mod recorded;
 pub mod rpc;
 pub mod signer;
