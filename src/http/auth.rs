@@ -118,10 +118,15 @@ fn bearer(request: &Request) -> Result<&str, Problem> {
         .ok_or_else(|| Problem::new(Code::Unauthenticated, missing))
 }
 
+struct Remembered {
+    key: Arc<ApiKey>,
+    read_at: Instant,
+}
+
 /// Checks keys against the ledger and keeps callers within their rate.
 pub struct Guard {
     ledger: Ledger,
-    remembered: Mutex<HashMap<String, (Arc<ApiKey>, Instant)>>,
+    remembered: Mutex<HashMap<String, Remembered>>,
     limiter: DefaultKeyedRateLimiter<String>,
     clock: DefaultClock,
 }
@@ -177,8 +182,8 @@ impl Guard {
             .unwrap_or_else(PoisonError::into_inner);
         remembered
             .get(id)
-            .filter(|(_, read_at)| read_at.elapsed() < BELIEVED)
-            .map(|(key, _)| Arc::clone(key))
+            .filter(|entry| entry.read_at.elapsed() < BELIEVED)
+            .map(|entry| Arc::clone(&entry.key))
     }
 
     fn remember(&self, key: &Arc<ApiKey>) {
@@ -189,6 +194,10 @@ impl Guard {
         if remembered.len() >= MAX_REMEMBERED {
             remembered.clear();
         }
-        remembered.insert(key.id.clone(), (Arc::clone(key), Instant::now()));
+        let entry = Remembered {
+            key: Arc::clone(key),
+            read_at: Instant::now(),
+        };
+        remembered.insert(key.id.clone(), entry);
     }
 }

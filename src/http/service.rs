@@ -54,7 +54,10 @@ pub struct ReadyCheck {
 impl Service {
     /// Whether the process runs.
     #[oai(path = "/livez", method = "get", operation_id = "live")]
-    #[expect(clippy::unused_async, reason = "the framework calls asynchronous handlers only")]
+    #[expect(
+        clippy::unused_async,
+        reason = "the framework calls asynchronous handlers only"
+    )]
     async fn live(&self) -> Json<Live> {
         Json(Live {
             status: "ok".to_owned(),
@@ -101,14 +104,20 @@ impl Service {
 
     /// This document.
     #[oai(path = "/openapi.json", method = "get", operation_id = "openapi")]
-    #[expect(clippy::unused_async, reason = "the framework calls asynchronous handlers only")]
+    #[expect(
+        clippy::unused_async,
+        reason = "the framework calls asynchronous handlers only"
+    )]
     async fn openapi(&self, documentation: Data<&Arc<Documentation>>) -> OpenApiJson {
         OpenApiJson(documentation.json.clone())
     }
 
     /// This document, as a page.
     #[oai(path = "/docs", method = "get", operation_id = "docs")]
-    #[expect(clippy::unused_async, reason = "the framework calls asynchronous handlers only")]
+    #[expect(
+        clippy::unused_async,
+        reason = "the framework calls asynchronous handlers only"
+    )]
     async fn docs(&self, documentation: Data<&Arc<Documentation>>) -> Page {
         Page(documentation.html.clone())
     }

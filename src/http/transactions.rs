@@ -103,7 +103,10 @@ impl Transactions {
         method = "get",
         operation_id = "listTransactions"
     )]
-    #[expect(clippy::too_many_arguments, reason = "each is a parameter of the query")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "each is a parameter of the query"
+    )]
     async fn list(
         &self,
         caller: Caller<Reads>,
