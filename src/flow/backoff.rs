@@ -37,12 +37,29 @@ mod tests {
 
     #[test]
     fn delays_spread_from_nothing_to_the_doubled_bound() {
-        for (failures, bound) in [(1, 2), (2, 4), (3, 8), (6, 64), (7, 120), (40, 120), (u32::MAX, 120)] {
+        for (failures, bound) in [
+            (1, 2),
+            (2, 4),
+            (3, 8),
+            (6, 64),
+            (7, 120),
+            (40, 120),
+            (u32::MAX, 120),
+        ] {
             let bound = Duration::from_secs(bound);
             let delays: Vec<_> = (0..400).map(|_| full_jitter(failures, BASE, CAP)).collect();
-            assert!(delays.iter().all(|delay| *delay <= bound), "{failures} failures");
-            assert!(delays.iter().any(|delay| *delay > bound / 2), "{failures} failures reach the upper half");
-            assert!(delays.iter().any(|delay| *delay < bound / 2), "{failures} failures reach the lower half");
+            assert!(
+                delays.iter().all(|delay| *delay <= bound),
+                "{failures} failures"
+            );
+            assert!(
+                delays.iter().any(|delay| *delay > bound / 2),
+                "{failures} failures reach the upper half"
+            );
+            assert!(
+                delays.iter().any(|delay| *delay < bound / 2),
+                "{failures} failures reach the lower half"
+            );
         }
     }
 }

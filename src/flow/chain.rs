@@ -34,7 +34,9 @@ pub enum Freshness {
 
 impl Default for Chain {
     fn default() -> Self {
-        Self { latest: watch::Sender::new(None) }
+        Self {
+            latest: watch::Sender::new(None),
+        }
     }
 }
 
@@ -49,7 +51,10 @@ impl Chain {
                 Some(_) | None => Freshness::New,
             };
             if freshness == Freshness::New {
-                *latest = Some(Sighting { seen, at: Instant::now() });
+                *latest = Some(Sighting {
+                    seen,
+                    at: Instant::now(),
+                });
             }
             freshness == Freshness::New
         });
@@ -65,7 +70,10 @@ impl Chain {
     /// The highest ledger seen, if it was first seen at most `age` ago.
     #[must_use]
     pub fn recent(&self, age: Duration) -> Option<Seen> {
-        self.latest.borrow().filter(|sighting| sighting.at.elapsed() <= age).map(|sighting| sighting.seen)
+        self.latest
+            .borrow()
+            .filter(|sighting| sighting.at.elapsed() <= age)
+            .map(|sighting| sighting.seen)
     }
 
     /// Wakes up when a higher ledger is seen.
@@ -82,7 +90,10 @@ mod tests {
     #[test]
     fn chain_time_never_goes_back() {
         let chain = Chain::default();
-        let seen = |ledger| Seen { ledger, close_time: u64::from(ledger) * 5 };
+        let seen = |ledger| Seen {
+            ledger,
+            close_time: u64::from(ledger) * 5,
+        };
         assert_eq!(chain.observe(seen(10)), Freshness::New);
         assert_eq!(chain.observe(seen(10)), Freshness::Current);
         assert_eq!(chain.observe(seen(9)), Freshness::Behind);

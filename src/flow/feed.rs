@@ -43,7 +43,11 @@ impl Feed {
     /// A feed from that ledger to that queue.
     #[must_use]
     pub fn new(ledger: Ledger, queue: Queue, settings: FeedSettings) -> Self {
-        Self { ledger, queue, settings }
+        Self {
+            ledger,
+            queue,
+            settings,
+        }
     }
 
     /// One round: as many due rows of each lane as there is capacity to run. Returns how many jobs the queue took.
@@ -59,13 +63,23 @@ impl Feed {
             return Ok(taken);
         }
         for lane in Priority::ALL {
-            let due = self.ledger.take_due(lane, window, self.settings.redispatch_after).await?;
+            let due = self
+                .ledger
+                .take_due(lane, window, self.settings.redispatch_after)
+                .await?;
             let jobs: Vec<_> = due
                 .into_iter()
-                .map(|dispatch| Job { id: dispatch.job, submission: dispatch.id, lane: dispatch.priority })
+                .map(|dispatch| Job {
+                    id: dispatch.job,
+                    submission: dispatch.id,
+                    lane: dispatch.priority,
+                })
                 .collect();
             let pushed = self.queue.push(&jobs).await?;
-            taken += pushed.iter().filter(|pushed| **pushed == Pushed::New).count();
+            taken += pushed
+                .iter()
+                .filter(|pushed| **pushed == Pushed::New)
+                .count();
         }
         Ok(taken)
     }

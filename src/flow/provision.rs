@@ -82,18 +82,38 @@ enum Ended {
 impl Provisioner {
     /// A provisioner that pays from `treasury`.
     #[must_use]
-    pub fn new(rpc: Rpc, chain: Arc<Chain>, network: NetworkId, treasury: Signer, base_fee: i64) -> Self {
-        Self { rpc, chain, network, treasury, base_fee }
+    pub fn new(
+        rpc: Rpc,
+        chain: Arc<Chain>,
+        network: NetworkId,
+        treasury: Signer,
+        base_fee: i64,
+    ) -> Self {
+        Self {
+            rpc,
+            chain,
+            network,
+            treasury,
+            base_fee,
+        }
     }
 
     /// Creates what is missing of `accounts`, each with `balance` stroops, and enters all of them into the pool.
     ///
     /// # Errors
     /// See [`ProvisionError`].
-    pub async fn channels(&self, ledger: &Ledger, accounts: &[AccountId], balance: i64) -> Result<(), ProvisionError> {
+    pub async fn channels(
+        &self,
+        ledger: &Ledger,
+        accounts: &[AccountId],
+        balance: i64,
+    ) -> Result<(), ProvisionError> {
         let known = ledger.channels().await?;
-        let unknown: Vec<_> =
-            accounts.iter().copied().filter(|account| known.iter().all(|channel| channel.account != *account)).collect();
+        let unknown: Vec<_> = accounts
+            .iter()
+            .copied()
+            .filter(|account| known.iter().all(|channel| channel.account != *account))
+            .collect();
         let sequences = self.accounts(&unknown, balance).await?;
         ledger.add_channels(&sequences).await?;
         Ok(())
@@ -103,12 +123,22 @@ impl Provisioner {
     ///
     /// # Errors
     /// See [`ProvisionError`].
-    pub async fn accounts(&self, accounts: &[AccountId], balance: i64) -> Result<Vec<(AccountId, i64)>, ProvisionError> {
+    pub async fn accounts(
+        &self,
+        accounts: &[AccountId],
+        balance: i64,
+    ) -> Result<Vec<(AccountId, i64)>, ProvisionError> {
         let mut deaths = 0;
         loop {
             let (present, missing) = self.look(accounts).await?;
-            let Some(batch) = missing.chunks(BATCH).next() else { return Ok(present) };
-            tracing::info!(missing = missing.len(), creating = batch.len(), "creating accounts");
+            let Some(batch) = missing.chunks(BATCH).next() else {
+                return Ok(present);
+            };
+            tracing::info!(
+                missing = missing.len(),
+                creating = batch.len(),
+                "creating accounts"
+            );
             match self.create(batch, balance).await? {
                 Ended::Consumed => {
                     let (_, still) = self.look(batch).await?;
@@ -116,19 +146,30 @@ impl Provisioner {
                         return Err(ProvisionError::NotCreated(self.treasury.account()));
                     }
                 }
-                Ended::Dead if deaths == MOST_DEATHS => return Err(ProvisionError::NotCreated(self.treasury.account())),
+                Ended::Dead if deaths == MOST_DEATHS => {
+                    return Err(ProvisionError::NotCreated(self.treasury.account()));
+                }
                 Ended::Dead => deaths += 1,
             }
         }
     }
 
     /// Which accounts exist, with their sequence numbers, and which do not.
-    async fn look(&self, accounts: &[AccountId]) -> Result<(Vec<(AccountId, i64)>, Vec<AccountId>), ProvisionError> {
+    async fn look(
+        &self,
+        accounts: &[AccountId],
+    ) -> Result<(Vec<(AccountId, i64)>, Vec<AccountId>), ProvisionError> {
         let (mut present, mut missing) = (Vec::new(), Vec::new());
         if accounts.is_empty() {
             return Ok((present, missing));
         }
-        for (account, state) in self.rpc.accounts(accounts).await?.into_iter().flat_map(|page| page.accounts) {
+        for (account, state) in self
+            .rpc
+            .accounts(accounts)
+            .await?
+            .into_iter()
+            .flat_map(|page| page.accounts)
+        {
             match state {
                 AccountState::Present { sequence, .. } => present.push((account, sequence)),
                 AccountState::Absent => missing.push(account),
@@ -141,7 +182,9 @@ impl Provisioner {
     async fn create(&self, batch: &[AccountId], balance: i64) -> Result<Ended, ProvisionError> {
         let account = self.treasury.account();
         let (present, _) = self.look(&[account]).await?;
-        let Some((_, used)) = present.first().copied() else { return Err(ProvisionError::NoTreasury(account)) };
+        let Some((_, used)) = present.first().copied() else {
+            return Err(ProvisionError::NoTreasury(account));
+        };
         let seen = self.rpc.latest().await?;
         let max_time = seen.close_time + WINDOW_S;
         let signed = funding::create_accounts(Funding {
@@ -160,7 +203,9 @@ impl Provisioner {
             // proxy's retry, so the sequence is waited for all the same unless the answer can never change.
             tracing::warn!(refusal = %refusal.failure, "a funding transaction was refused");
         }
-        timeout(LONGEST_WAIT, self.decided(used + 1, max_time)).await.map_err(|_| ProvisionError::Stalled)?
+        timeout(LONGEST_WAIT, self.decided(used + 1, max_time))
+            .await
+            .map_err(|_| ProvisionError::Stalled)?
     }
 
     async fn decided(&self, sequence: i64, max_time: u64) -> Result<Ended, ProvisionError> {
@@ -171,8 +216,14 @@ impl Provisioner {
             self.chain.observe(closed);
             for page in self.rpc.accounts(&[account]).await? {
                 match page.accounts.first() {
-                    Some((_, AccountState::Present { sequence: used, .. })) if *used >= sequence => return Ok(Ended::Consumed),
-                    Some((_, AccountState::Present { .. })) if page.ledger >= closed.ledger && closed.close_time > max_time => {
+                    Some((_, AccountState::Present { sequence: used, .. }))
+                        if *used >= sequence =>
+                    {
+                        return Ok(Ended::Consumed);
+                    }
+                    Some((_, AccountState::Present { .. }))
+                        if page.ledger >= closed.ledger && closed.close_time > max_time =>
+                    {
                         return Ok(Ended::Dead);
                     }
                     Some(_) | None => {}

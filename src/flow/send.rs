@@ -7,7 +7,8 @@ use super::chain::Chain;
 use crate::domain::classify::{ResendAfter, SendAnswer, SendDecision, after_send};
 use crate::domain::ids::TxHash;
 use crate::domain::submission::Event;
-use crate::ledger::{Change, Ledger, LedgerError, SendPlan, Submission};
+use crate::ledger::{Change, Envelope, Ledger, LedgerError, SendPlan, Submission};
+use crate::stellar::envelope::SignedEnvelope;
 use crate::stellar::rpc::Rpc;
 
 /// Sends recorded envelopes.
@@ -38,7 +39,11 @@ impl SendDelays {
     /// The delays of a network that closes a ledger in that time.
     #[must_use]
     pub fn for_close_time(close: Duration) -> Self {
-        Self { unknown: close, ban: close * BAN_LEDGERS, acknowledged: close * QUEUE_LEDGERS }
+        Self {
+            unknown: close,
+            ban: close * BAN_LEDGERS,
+            acknowledged: close * QUEUE_LEDGERS,
+        }
     }
 }
 
@@ -54,7 +59,12 @@ impl Sender {
     /// A sender over these parts.
     #[must_use]
     pub fn new(ledger: Ledger, rpc: Rpc, chain: Arc<Chain>, delays: SendDelays) -> Self {
-        Self { ledger, rpc, chain, delays }
+        Self {
+            ledger,
+            rpc,
+            chain,
+            delays,
+        }
     }
 
     /// The client it sends with.
@@ -73,7 +83,13 @@ impl Sender {
     ///
     /// # Errors
     /// The answer was not noted.
-    pub async fn send(&self, row: &Submission, hash: TxHash, xdr: &str, operations: i64) -> Result<(), SendError> {
+    pub async fn send(
+        &self,
+        row: &Submission,
+        hash: TxHash,
+        xdr: &str,
+        operations: i64,
+    ) -> Result<(), SendError> {
         let sent = self.rpc.send(hash, xdr).await;
         if let Some(seen) = sent.seen {
             self.chain.observe(seen);
@@ -87,7 +103,13 @@ impl Sender {
 }
 
 /// What an answer makes of the row that was read before the call.
-fn note_answer(row: &Submission, hash: TxHash, operations: i64, answer: &SendAnswer, delays: SendDelays) -> Change {
+fn note_answer(
+    row: &Submission,
+    hash: TxHash,
+    operations: i64,
+    answer: &SendAnswer,
+    delays: SendDelays,
+) -> Change {
     let decision = after_send(answer);
     let last_error = match &decision {
         SendDecision::Acknowledged => None,
@@ -96,20 +118,52 @@ fn note_answer(row: &Submission, hash: TxHash, operations: i64, answer: &SendAns
     };
     let event = match decision {
         SendDecision::Acknowledged => Event::Acknowledged,
-        SendDecision::Resend(..) | SendDecision::RaiseFee { .. } | SendDecision::Stop(_) => Event::AnswerNoted,
+        SendDecision::Resend(..) | SendDecision::RaiseFee { .. } | SendDecision::Stop(_) => {
+            Event::AnswerNoted
+        }
     };
     let plan = match decision {
         SendDecision::Acknowledged => SendPlan::Resend(delays.acknowledged),
         SendDecision::Resend(ResendAfter::Soon, _) => SendPlan::Resend(delays.unknown),
         SendDecision::Resend(ResendAfter::Ban, _) => SendPlan::Resend(delays.ban),
-        SendDecision::RaiseFee { required } => SendPlan::RaiseFee { required, operations, after: Duration::ZERO },
+        SendDecision::RaiseFee { required } => SendPlan::RaiseFee {
+            required,
+            operations,
+            after: Duration::ZERO,
+        },
         SendDecision::Stop(cause) => SendPlan::Stop(cause),
     };
     Change {
         sending: Some(plan),
         last_error,
         tx_hash: Some(hash),
-        evidence: Some(serde_json::json!({ "answer": format!("{answer:?}"), "hash": hash.to_string() })),
+        evidence: Some(
+            serde_json::json!({ "answer": format!("{answer:?}"), "hash": hash.to_string() }),
+        ),
         ..Change::new(row, event, "sender")
+    }
+}
+
+impl From<SignedEnvelope> for Envelope {
+    /// What was signed, as it is recorded before it is sent.
+    fn from(signed: SignedEnvelope) -> Self {
+        let SignedEnvelope {
+            pair,
+            hash,
+            inner_hash,
+            xdr,
+            fee,
+            operations,
+            max_time,
+        } = signed;
+        Self {
+            pair,
+            hash,
+            inner_hash,
+            xdr,
+            fee,
+            operations,
+            max_time,
+        }
     }
 }

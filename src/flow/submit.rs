@@ -82,7 +82,14 @@ impl Submitter {
         chain: Arc<Chain>,
         settings: SubmitSettings,
     ) -> Self {
-        Self { ledger, sender, identity, keys, chain, settings }
+        Self {
+            ledger,
+            sender,
+            identity,
+            keys,
+            chain,
+            settings,
+        }
     }
 
     /// Takes one submission as far as the network's first answer.
@@ -100,8 +107,16 @@ impl Submitter {
             Err(error) => return self.give_back(&claim, &error).await,
         };
         // An unknown commit must not be followed by a send, so the error leaves here.
-        match self.ledger.record(&claim, signed.clone().into(), seen.ledger).await? {
-            Applied::Done(row) => match self.sender.send(&row, signed.hash, &signed.xdr, signed.operations).await {
+        match self
+            .ledger
+            .record(&claim, signed.clone().into(), seen.ledger)
+            .await?
+        {
+            Applied::Done(row) => match self
+                .sender
+                .send(&row, signed.hash, &signed.xdr, signed.operations)
+                .await
+            {
                 Ok(()) => Ok(Submitted::Sent),
                 Err(SendError::Ledger(error)) => Err(error),
             },
@@ -111,9 +126,12 @@ impl Submitter {
 
     async fn build(&self, claim: &Claim) -> Result<(SignedEnvelope, Seen), NotBuilt> {
         let submission = &claim.submission;
-        let operation =
-            accept::operation_of(&submission.payload).map_err(|fault| NotBuilt::Payload(fault.to_string()))?;
-        let channel = self.keys.channel(claim.pair.account).ok_or(NotBuilt::NoKey(claim.pair.account))?;
+        let operation = accept::operation_of(&submission.payload)
+            .map_err(|fault| NotBuilt::Payload(fault.to_string()))?;
+        let channel = self
+            .keys
+            .channel(claim.pair.account)
+            .ok_or(NotBuilt::NoKey(claim.pair.account))?;
         let seen = self.chain_time().await.ok_or(NotBuilt::NoChainTime)?;
         let signed = envelope::build(Recipe {
             network: &self.identity.network,
@@ -137,7 +155,9 @@ impl Submitter {
             Ok(seen) => {
                 self.chain.observe(seen);
             }
-            Err(fault) => tracing::warn!(fault = %fault.code(), "the network does not tell its last ledger"),
+            Err(fault) => {
+                tracing::warn!(fault = %fault.code(), "the network does not tell its last ledger")
+            }
         }
         // An older sighting is safe: it only makes the envelope's life shorter.
         self.chain.latest()

@@ -6,7 +6,7 @@ use poem_openapi::types::Type;
 use poem_openapi::{Enum, Object};
 
 use crate::flow::fields::Fault;
-use crate::ledger::types::LedgerError;
+use crate::ledger::LedgerError;
 
 /// Media type of every error.
 pub const CONTENT_TYPE: &str = "application/problem+json";

@@ -52,12 +52,22 @@ pub async fn create_accounts(funding: Funding<'_>) -> Result<SignedEnvelope, Bui
             .map_err(|_| BuildError::NotAnEnvelope)?,
         ext: xdr::TransactionExt::V0,
     };
-    let hash = tx.hash(funding.network.id()).map_err(|_| BuildError::NotAnEnvelope)?;
-    let signatures = [decorated(&hash, funding.treasury).await?].into();
-    let xdr = convert::write(&xdr::TransactionEnvelope::Tx(xdr::TransactionV1Envelope { tx, signatures }));
+    let hash = tx
+        .hash(funding.network.id())
+        .map_err(|_| BuildError::NotAnEnvelope)?;
+    let signatures = [decorated(&hash, funding.treasury).await?]
+        .try_into()
+        .map_err(|_| BuildError::NotAnEnvelope)?;
+    let xdr = convert::write(&xdr::TransactionEnvelope::Tx(xdr::TransactionV1Envelope {
+        tx,
+        signatures,
+    }));
     check_hash(funding.network, &xdr, hash)?;
     Ok(SignedEnvelope {
-        pair: Pair { account: funding.treasury.account(), sequence: funding.sequence },
+        pair: Pair {
+            account: funding.treasury.account(),
+            sequence: funding.sequence,
+        },
         hash: TxHash(hash),
         inner_hash: None,
         xdr,

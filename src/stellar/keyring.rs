@@ -35,8 +35,15 @@ impl KeyRing {
     /// # Errors
     /// [`BadKeyRing`] when the treasury or the fee source is among the channels, which configuration cannot see when
     /// channels derive from a seed.
-    pub fn new(treasury: Signer, fee_source: AccountId, channels: Vec<Signer>) -> Result<Self, BadKeyRing> {
-        let channels: HashMap<_, _> = channels.into_iter().map(|signer| (signer.account(), signer)).collect();
+    pub fn new(
+        treasury: Signer,
+        fee_source: AccountId,
+        channels: Vec<Signer>,
+    ) -> Result<Self, BadKeyRing> {
+        let channels: HashMap<_, _> = channels
+            .into_iter()
+            .map(|signer| (signer.account(), signer))
+            .collect();
         for account in [treasury.account(), fee_source] {
             if channels.contains_key(&account) {
                 return Err(BadKeyRing::ChannelServesTwice(account));
@@ -69,7 +76,10 @@ mod tests {
         assert!(KeyRing::new(signer(1), fee_source, vec![signer(3), signer(4)]).is_ok());
         for twice in [signer(1), signer(2)] {
             let refused = KeyRing::new(signer(1), fee_source, vec![signer(3), twice.clone()]).err();
-            assert_eq!(refused, Some(BadKeyRing::ChannelServesTwice(twice.account())));
+            assert_eq!(
+                refused,
+                Some(BadKeyRing::ChannelServesTwice(twice.account()))
+            );
         }
     }
 }

@@ -8,14 +8,17 @@
 //! - [`inspect`]: read an envelope back, to know a transaction of ours by its tag and payload
 //! - [`effect`]: the event a payment leaves in the ledger
 //! - [`outcome`]: results, decoded to the domain's codes
-//! - [`signer`], [`channels`], [`network`]: keys and the network they sign for
+//! - [`funding`]: create accounts
+//! - [`keyring`], [`signer`], [`channels`], [`network`]: keys and the network they sign for
 
 pub mod channels;
 mod convert;
 pub mod effect;
 pub mod envelope;
 pub mod fee_bump;
+pub mod funding;
 pub mod inspect;
+pub mod keyring;
 pub mod network;
 pub mod outcome;
 #[cfg(test)]

@@ -3,12 +3,13 @@
 use serde_json::{Value, json};
 
 use super::Snapshot;
+use crate::domain::ids::TxHash;
 use crate::domain::plan::AccountState;
 use crate::ledger::{Attempt, Lease};
-use crate::stellar::rpc::{Landing, Lookup};
+use crate::stellar::rpc::{Landed, Lookup};
 
 /// The expected event was seen among the treasury's events.
-pub(super) fn landed(landing: &Landing) -> Value {
+pub(super) fn landed(landing: &Landed) -> Value {
     json!({
         "proof": "event",
         "ledger": landing.ledger,
@@ -18,13 +19,17 @@ pub(super) fn landed(landing: &Landing) -> Value {
 }
 
 /// A transaction was looked up by hash and found in a ledger.
-pub(super) fn looked_up(lookup: &Lookup, lease: &Lease, snapshot: Option<&Snapshot>) -> Value {
+pub(super) fn looked_up(
+    lookup: &Lookup,
+    attempts: &[Attempt],
+    snapshot: Option<&Snapshot>,
+) -> Value {
     json!({
         "proof": "ledger",
         "ledger": lookup.ledger,
         "closed_at": lookup.closed_at.map(|at| at.to_string()),
         "fee_charged": lookup.fee_charged.map(|fee| fee.to_string()),
-        "hashes": hashes(&lease.attempts),
+        "hashes": hashes(attempts),
         "snapshot": snapshot.map(account),
     })
 }
@@ -41,11 +46,16 @@ pub(super) fn dead(lease: &Lease, snapshot: &Snapshot) -> Value {
 }
 
 /// The pair is used, and what is known of its consumer.
-pub(super) fn consumed(lease: &Lease, snapshot: &Snapshot, consumer: Option<String>, oldest_ledger: Option<u32>) -> Value {
+pub(super) fn consumed(
+    lease: &Lease,
+    snapshot: &Snapshot,
+    consumer: Option<TxHash>,
+    oldest_ledger: Option<u32>,
+) -> Value {
     json!({
         "proof": if consumer.is_some() { "consumer_seen" } else { "none" },
         "sequence": lease.pair.sequence.to_string(),
-        "consumer": consumer,
+        "consumer": consumer.map(|hash| hash.to_string()),
         "oldest_ledger": oldest_ledger,
         "hashes": hashes(&lease.attempts),
         "snapshot": account(snapshot),
@@ -66,5 +76,8 @@ fn account(snapshot: &Snapshot) -> Value {
 }
 
 fn hashes(attempts: &[Attempt]) -> Vec<String> {
-    attempts.iter().map(|attempt| attempt.envelope.hash.to_string()).collect()
+    attempts
+        .iter()
+        .map(|attempt| attempt.envelope.hash.to_string())
+        .collect()
 }

@@ -26,7 +26,7 @@ use crate::ledger::{Applied, Lease, Ledger, LedgerError, SendState};
 use crate::stellar::keyring::Identity;
 use crate::stellar::rpc::{Rpc, Seen};
 use crate::stellar::signer::Signer;
-use landed::Landed;
+use landed::Landings;
 
 /// How often rows of unknown outcome are looked up again.
 const INDETERMINATE_PERIOD: Duration = Duration::from_secs(30);
@@ -42,7 +42,7 @@ pub struct Reconciler {
     fee_source: Signer,
     chain: Arc<Chain>,
     settings: ReconcileSettings,
-    landed: tokio::sync::Mutex<Landed>,
+    landed: tokio::sync::Mutex<Landings>,
 }
 
 /// Bounds of the reconciler.
@@ -104,7 +104,16 @@ impl Reconciler {
         settings: ReconcileSettings,
     ) -> Self {
         let rpc = sender.rpc().clone();
-        Self { ledger, rpc, sender, identity, fee_source, chain, settings, landed: tokio::sync::Mutex::default() }
+        Self {
+            ledger,
+            rpc,
+            sender,
+            identity,
+            fee_source,
+            chain,
+            settings,
+            landed: tokio::sync::Mutex::default(),
+        }
     }
 
     /// Runs until cancelled. `freed` is notified whenever capacity came free.
@@ -132,7 +141,9 @@ impl Reconciler {
     /// Until shortly before the next ledger is expected, then in short steps: few calls, and settled soon after a close.
     fn pause(&self, passed: Option<(u32, Instant)>) -> Duration {
         let shortest = SHORTEST_POLL.min(self.settings.interval);
-        let expected = passed.map_or(Duration::ZERO, |(_, at)| (self.settings.close_time * 9 / 10).saturating_sub(at.elapsed()));
+        let expected = passed.map_or(Duration::ZERO, |(_, at)| {
+            (self.settings.close_time * 9 / 10).saturating_sub(at.elapsed())
+        });
         expected.min(self.settings.interval).max(shortest)
     }
 
@@ -143,7 +154,8 @@ impl Reconciler {
         looked_up: &mut Instant,
     ) -> Result<Option<(u32, Report)>, ReconcileError> {
         let ledger = self.look_at_chain().await?;
-        let due = passed.is_none_or(|(last, at)| ledger > last || at.elapsed() >= self.settings.interval);
+        let due =
+            passed.is_none_or(|(last, at)| ledger > last || at.elapsed() >= self.settings.interval);
         if !due {
             return Ok(None);
         }
@@ -161,7 +173,7 @@ impl Reconciler {
     /// The network did not answer.
     pub async fn look_at_chain(&self) -> Result<u32, ReconcileError> {
         let mut landed = self.landed.lock().await;
-        let seen = landed.poll(&self.rpc, self.identity.treasury, &self.chain).await?;
+        let seen = landed.poll(&self.rpc, &self.identity, &self.chain).await?;
         Ok(seen.ledger)
     }
 
@@ -171,7 +183,10 @@ impl Reconciler {
     /// The ledger or the network did not answer; what was settled before stays settled.
     pub async fn pass(&self) -> Result<Report, ReconcileError> {
         let leases = self.ledger.leases().await?;
-        let mut report = Report { leases: leases.len(), ..Report::default() };
+        let mut report = Report {
+            leases: leases.len(),
+            ..Report::default()
+        };
         let (changes, open) = self.landed.lock().await.settle(&self.identity, leases);
         report.settled += applied(self.ledger.apply_all(changes).await?);
         for assessed in self.assess(open).await? {
@@ -182,22 +197,37 @@ impl Reconciler {
 
     /// Holds leases against snapshots of their accounts. Each answer is judged alone, by its own ledger.
     async fn assess(&self, leases: Vec<Lease>) -> Result<Vec<Assessed>, ReconcileError> {
-        let mut open: HashMap<AccountId, Lease> = leases.into_iter().map(|lease| (lease.pair.account, lease)).collect();
+        let mut open: HashMap<AccountId, Lease> = leases
+            .into_iter()
+            .map(|lease| (lease.pair.account, lease))
+            .collect();
         let accounts: Vec<_> = open.keys().copied().collect();
         let mut steps = Vec::new();
         if accounts.is_empty() {
             return Ok(steps);
         }
         for page in self.rpc.accounts(&accounts).await? {
-            let Some(closed) = self.chain.latest().filter(|seen| seen.ledger <= page.ledger) else {
+            let Some(closed) = self
+                .chain
+                .latest()
+                .filter(|seen| seen.ledger <= page.ledger)
+            else {
                 tracing::debug!(ledger = page.ledger, "a snapshot from the past is ignored");
                 continue;
             };
             for (account, state) in page.accounts {
                 if let Some(lease) = open.remove(&account) {
                     let step = plan::assess(&held(&lease), state, closed.close_time);
-                    let snapshot = Snapshot { ledger: page.ledger, state, closed };
-                    steps.push(Assessed { lease, snapshot, step });
+                    let snapshot = Snapshot {
+                        ledger: page.ledger,
+                        state,
+                        closed,
+                    };
+                    steps.push(Assessed {
+                        lease,
+                        snapshot,
+                        step,
+                    });
                 }
             }
         }
@@ -228,8 +258,12 @@ fn held(lease: &Lease) -> Held {
     let sending = match lease.submission.state.status {
         Status::Submitted | Status::Confirming => match &lease.submission.sending {
             SendState::Resend(_) if lease.send_due => Sending::ResendDue,
-            SendState::RaiseFee { required, .. } if lease.send_due => Sending::RaiseDue { required: *required },
-            SendState::Waiting | SendState::Resend(_) | SendState::RaiseFee { .. } => Sending::Waiting,
+            SendState::RaiseFee { required, .. } if lease.send_due => Sending::RaiseDue {
+                required: *required,
+            },
+            SendState::Waiting | SendState::Resend(_) | SendState::RaiseFee { .. } => {
+                Sending::Waiting
+            }
             SendState::Stopped(cause) => Sending::Stopped(cause.clone()),
         },
         Status::Pending
@@ -239,10 +273,21 @@ fn held(lease: &Lease) -> Held {
         | Status::Cancelled
         | Status::Simulated => Sending::Idle,
     };
-    Held { pair: lease.pair, max_times: lease.attempts.iter().map(|attempt| attempt.envelope.max_time).collect(), sending }
+    Held {
+        pair: lease.pair,
+        max_times: lease
+            .attempts
+            .iter()
+            .map(|attempt| attempt.envelope.max_time)
+            .collect(),
+        sending,
+    }
 }
 
 /// How many transitions were written.
 fn applied(outcomes: Vec<Applied>) -> usize {
-    outcomes.iter().filter(|outcome| matches!(outcome, Applied::Done(_))).count()
+    outcomes
+        .iter()
+        .filter(|outcome| matches!(outcome, Applied::Done(_)))
+        .count()
 }

@@ -8,24 +8,43 @@ use crate::domain::submission::{Consumer, Event, Gap, Presence, Status};
 use crate::ledger::{Applied, Attempt, Change, Lease, SendPlan, SendState};
 use crate::stellar::envelope::SignedEnvelope;
 use crate::stellar::fee_bump::fee_bump;
-use crate::stellar::rpc::Consumption;
+use crate::stellar::rpc::Consumer as Scanned;
 
 impl Reconciler {
-    pub(super) async fn execute(&self, assessed: Assessed, report: &mut Report) -> Result<(), ReconcileError> {
-        let Assessed { lease, snapshot, step } = assessed;
+    pub(super) async fn execute(
+        &self,
+        assessed: Assessed,
+        report: &mut Report,
+    ) -> Result<(), ReconcileError> {
+        let Assessed {
+            lease,
+            snapshot,
+            step,
+        } = assessed;
         match step {
             Step::Wait => report.settled += usize::from(self.end_lapsed_claim(&lease).await?),
             Step::Resend => report.resent += usize::from(self.resend(&lease).await?),
-            Step::RaiseFee { required } => report.resent += usize::from(self.raise_fee(&lease, required).await?),
-            Step::Dead(cause, gap) => report.settled += usize::from(self.bury(&lease, &snapshot, cause, gap).await?),
+            Step::RaiseFee { required } => {
+                report.resent += usize::from(self.raise_fee(&lease, required).await?)
+            }
+            Step::Dead(cause, gap) => {
+                report.settled += usize::from(self.bury(&lease, &snapshot, cause, gap).await?)
+            }
             Step::LookUp { at_ledger } => {
-                report.settled += usize::from(self.look_up(&lease, &snapshot, at_ledger, Presence::Present).await?);
+                report.settled += usize::from(
+                    self.look_up(&lease, &snapshot, at_ledger, Presence::Present)
+                        .await?,
+                );
             }
             Step::IdleConsumed { at_ledger } => {
-                report.settled += usize::from(self.idle_consumed(&lease, &snapshot, at_ledger).await?);
+                report.settled +=
+                    usize::from(self.idle_consumed(&lease, &snapshot, at_ledger).await?);
             }
             Step::AccountGone => {
-                report.settled += usize::from(self.look_up(&lease, &snapshot, None, Presence::Absent).await?);
+                report.settled += usize::from(
+                    self.look_up(&lease, &snapshot, None, Presence::Absent)
+                        .await?,
+                );
             }
         }
         Ok(())
@@ -52,42 +71,77 @@ impl Reconciler {
         if lease.submission.state.status != Status::Building || !lease.claim_lapsed {
             return Ok(false);
         }
-        self.write(Change::new(&lease.submission, Event::ClaimLapsed, "reconciler")).await
+        self.write(Change::new(
+            &lease.submission,
+            Event::ClaimLapsed,
+            "reconciler",
+        ))
+        .await
     }
 
-    async fn bury(&self, lease: &Lease, snapshot: &Snapshot, cause: Cause, gap: Gap) -> Result<bool, ReconcileError> {
+    async fn bury(
+        &self,
+        lease: &Lease,
+        snapshot: &Snapshot,
+        cause: Cause,
+        gap: Gap,
+    ) -> Result<bool, ReconcileError> {
         let change = Change {
             last_error: Some(cause.code.clone()),
             evidence: Some(evidence::dead(lease, snapshot)),
             account_sequence: sequence(snapshot),
-            ..Change::new(&lease.submission, Event::ProvenDead(cause, gap), "reconciler")
+            ..Change::new(
+                &lease.submission,
+                Event::ProvenDead(cause, gap),
+                "reconciler",
+            )
         };
         self.write(change).await
     }
 
     /// Sends the bytes of the last recorded envelope again, after the row has moved: a rival would find it stale.
     async fn resend(&self, lease: &Lease) -> Result<bool, ReconcileError> {
-        let Some(attempt) = lease.attempts.last() else { return Ok(false) };
+        let Some(attempt) = lease.attempts.last() else {
+            return Ok(false);
+        };
         let change = Change {
             sending: Some(SendPlan::Resend(self.sender.delays().unknown)),
             ..Change::new(&lease.submission, Event::ResendBegun, "reconciler")
         };
-        let Applied::Done(row) = self.ledger.apply(change).await? else { return Ok(false) };
+        let Applied::Done(row) = self.ledger.apply(change).await? else {
+            return Ok(false);
+        };
         let sent = &attempt.envelope;
-        self.sender.send(&row, sent.hash, &sent.xdr, sent.operations).await?;
+        self.sender
+            .send(&row, sent.hash, &sent.xdr, sent.operations)
+            .await?;
         Ok(true)
     }
 
     async fn raise_fee(&self, lease: &Lease, required: i64) -> Result<bool, ReconcileError> {
-        let Some(inner) = lease.attempts.iter().rfind(|attempt| attempt.envelope.inner_hash.is_none()) else {
+        let Some(inner) = lease
+            .attempts
+            .iter()
+            .rfind(|attempt| attempt.envelope.inner_hash.is_none())
+        else {
             return Ok(false);
         };
-        let refused = RefusedBid { operations: refused_operations(lease), required };
+        let refused = RefusedBid {
+            operations: refused_operations(lease),
+            required,
+        };
         let Some(fee) = fees::raised_bid(refused, inner.envelope.fee, self.settings.max_fee) else {
             tracing::warn!(submission = %lease.submission.id, required, "the fee ceiling is below what the network asks");
             return self.wait_for_lower_fees(lease).await;
         };
-        let bump = match fee_bump(&self.identity.network, &inner.envelope.xdr, &self.fee_source, fee).await {
+        let bump = match fee_bump(
+            &self.identity.network,
+            &inner.envelope.xdr,
+            &self.fee_source,
+            fee,
+        )
+        .await
+        {
             Ok(bump) => bump,
             Err(error) => {
                 tracing::error!(submission = %lease.submission.id, %error, "no fee-bump was built");
@@ -104,9 +158,16 @@ impl Reconciler {
         bump: SignedEnvelope,
     ) -> Result<bool, ReconcileError> {
         let (id, version) = (lease.submission.id, lease.submission.version);
-        let recorded = self.ledger.record_bump(id, version, bump.clone().into(), inner.sent_after_ledger).await?;
-        let Applied::Done(row) = recorded else { return Ok(false) };
-        self.sender.send(&row, bump.hash, &bump.xdr, bump.operations).await?;
+        let recorded = self
+            .ledger
+            .record_bump(id, version, bump.clone().into(), inner.sent_after_ledger)
+            .await?;
+        let Applied::Done(row) = recorded else {
+            return Ok(false);
+        };
+        self.sender
+            .send(&row, bump.hash, &bump.xdr, bump.operations)
+            .await?;
         Ok(true)
     }
 
@@ -127,18 +188,26 @@ impl Reconciler {
     ) -> Result<bool, ReconcileError> {
         let found = match at_ledger {
             Some(ledger) => match self.rpc.consumer(lease.pair, ledger, ledger).await? {
-                Consumption::Found(found) => Some(found.hash.to_string()),
-                Consumption::NotSeen { .. } => None,
+                Scanned::Found(found) => Some(found.inspected.hash),
+                Scanned::NotSeen { .. } => None,
             },
             None => None,
         };
-        let consumer = if found.is_some() { Consumer::Foreign } else { Consumer::Unknown };
+        let consumer = if found.is_some() {
+            Consumer::Foreign
+        } else {
+            Consumer::Unknown
+        };
         tracing::error!(account = %lease.pair.account, sequence = lease.pair.sequence, consumer = ?found,
             "a channel's sequence was used from outside");
         let change = Change {
             evidence: Some(evidence::consumed(lease, snapshot, found, None)),
             account_sequence: sequence(snapshot),
-            ..Change::new(&lease.submission, Event::IdlePairConsumed(consumer), "reconciler")
+            ..Change::new(
+                &lease.submission,
+                Event::IdlePairConsumed(consumer),
+                "reconciler",
+            )
         };
         self.write(change).await
     }
