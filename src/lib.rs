@@ -6,10 +6,12 @@
 //! - [`flow`]: one use case a file
 //! - [`http`]: the API
 //! - [`ledger`], [`queue`], [`stellar`]: SQL, lanes and the network
+//! - [`role`], [`app`]: long-running roles, and how their parts come together
 //! - [`config`]: settings, read once and checked at start
 //! - [`cli`]: the commands
 //! - [`telemetry`], [`metrics`]: the log and what is counted
 
+pub mod app;
 pub mod cli;
 pub mod config;
 pub mod domain;
@@ -18,5 +20,6 @@ pub mod http;
 pub mod ledger;
 pub mod metrics;
 pub mod queue;
+pub mod role;
 pub mod stellar;
 pub mod telemetry;

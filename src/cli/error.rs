@@ -1,6 +1,10 @@
 //! What stops a command.
 
+use crate::app::StartError;
 use crate::config::Faults;
+use crate::flow::keys::CreateError;
+use crate::flow::provision::ProvisionError;
+use crate::ledger::LedgerError;
 
 /// What stops a command.
 #[derive(Debug, thiserror::Error)]
@@ -8,9 +12,21 @@ pub enum CliError {
     /// The configuration is faulty.
     #[error(transparent)]
     Config(#[from] Faults),
-    /// The command's machinery is not part of this build.
-    #[error("`tender {0}` is not available in this build")]
-    Unavailable(&'static str),
+    /// A role or one of its parts did not start.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The ledger did not answer.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// Channel accounts could not be created.
+    #[error(transparent)]
+    Provision(#[from] ProvisionError),
+    /// An API key could not be made.
+    #[error(transparent)]
+    Key(#[from] CreateError),
+    /// What was asked for cannot be done; the text says why.
+    #[error("{0}")]
+    Refused(String),
     /// The answer could not be written.
     #[error("standard output: {0}")]
     Output(#[from] std::io::Error),

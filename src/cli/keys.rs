@@ -1,8 +1,12 @@
 //! `tender keys`: API keys.
 
-use super::{CliError, Tenant};
+use super::CliError;
+use crate::app;
 use crate::config::{Source, StoreConfig};
-use clap::{Subcommand, ValueEnum};
+use crate::domain::key::Tenant;
+use crate::flow::keys::{self, Scope};
+use clap::Subcommand;
+use secrecy::ExposeSecret as _;
 use std::process::ExitCode;
 
 /// What to do with API keys.
@@ -10,12 +14,15 @@ use std::process::ExitCode;
 pub enum KeysCommand {
     /// Create a key and print it: it is shown this once
     Create {
-        /// Whose key it is: 1 to 64 of a-z, 0-9, - and _
+        /// Whose key it is: 1 to 64 visible characters
         #[arg(long, value_name = "NAME")]
         tenant: Tenant,
-        /// What it may do, comma-separated
+        /// What it may do, comma-separated: transactions:write, transactions:read, outbox:read, outbox:write, keys:write, audit:read
         #[arg(long, value_name = "SCOPES", required = true, value_delimiter = ',')]
         scopes: Vec<Scope>,
+        /// What people call it
+        #[arg(long, value_name = "TEXT", default_value = "made on the command line")]
+        name: String,
     },
     /// List keys, without their secrets
     List {
@@ -31,38 +38,26 @@ pub enum KeysCommand {
     },
 }
 
-/// What an API key may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Scope {
-    /// Read submissions of the key's tenant
-    #[value(name = "transactions:read")]
-    TransactionsRead,
-    /// Make payments
-    #[value(name = "transactions:write")]
-    TransactionsWrite,
-    /// Look at the outbox as staff
-    #[value(name = "outbox:read")]
-    OutboxRead,
-    /// Requeue and cancel as staff
-    #[value(name = "outbox:write")]
-    OutboxWrite,
-    /// Create and revoke keys
-    #[value(name = "keys:write")]
-    KeysWrite,
-    /// Read the audit log
-    #[value(name = "audit:read")]
-    AuditRead,
-}
-
-#[expect(
-    clippy::unused_async,
-    reason = "the machinery it will await is not built yet"
-)]
 pub(super) async fn run(command: KeysCommand, source: &Source) -> Result<ExitCode, CliError> {
-    let _config = StoreConfig::load(source)?;
+    let config = StoreConfig::load(source)?;
+    let ledger = app::ledger(&config.database, app::staff_rules()).await?;
     match command {
-        KeysCommand::Create { .. } => Err(CliError::Unavailable("keys create")),
-        KeysCommand::List { .. } => Err(CliError::Unavailable("keys list")),
-        KeysCommand::Revoke { .. } => Err(CliError::Unavailable("keys revoke")),
+        KeysCommand::Create { tenant, scopes, name } => {
+            let issued = keys::create(&ledger, &tenant, &name, &scopes).await?;
+            println!("{}", issued.token.expose_secret());
+        }
+        KeysCommand::List { tenant } => {
+            for key in ledger.list_keys().await?.into_iter().filter(|key| tenant.as_ref().is_none_or(|t| *t == key.tenant)) {
+                let state = if key.revoked_at.is_some() { "revoked" } else { "valid" };
+                println!("{}  {state}  {}  {}  {}", key.id, key.tenant.as_str(), key.scopes.join(","), key.name);
+            }
+        }
+        KeysCommand::Revoke { id } => {
+            if !ledger.revoke_key(&id).await? {
+                return Err(CliError::Refused(format!("no valid key has the id {id}")));
+            }
+            println!("{id} is revoked");
+        }
     }
+    Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,7 @@
 //! `tender migrate`: the tables of the ledger.
 
 use super::CliError;
+use crate::app;
 use crate::config::{Source, StoreConfig};
 use clap::Subcommand;
 use std::process::ExitCode;
@@ -23,15 +24,17 @@ pub enum MigrateCommand {
     Status,
 }
 
-#[expect(
-    clippy::unused_async,
-    reason = "the machinery it will await is not built yet"
-)]
 pub(super) async fn run(command: MigrateCommand, source: &Source) -> Result<ExitCode, CliError> {
-    let _config = StoreConfig::load(source)?;
+    let config = StoreConfig::load(source)?;
+    let ledger = app::bare_ledger(&config.database, app::staff_rules()).await?;
     match command {
-        MigrateCommand::Up => Err(CliError::Unavailable("migrate up")),
-        MigrateCommand::Down { .. } => Err(CliError::Unavailable("migrate down")),
-        MigrateCommand::Status => Err(CliError::Unavailable("migrate status")),
+        MigrateCommand::Up => ledger.migrate_up().await?,
+        MigrateCommand::Down { steps, .. } => ledger.migrate_down(Some(steps)).await?,
+        MigrateCommand::Status => {}
     }
+    for migration in ledger.migration_status().await? {
+        let applied = if migration.applied { "applied" } else { "missing" };
+        println!("{applied}  {}", migration.name);
+    }
+    Ok(ExitCode::SUCCESS)
 }

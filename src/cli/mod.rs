@@ -15,7 +15,6 @@ mod keys;
 mod migrate;
 mod openapi;
 mod reconciler;
-mod values;
 mod worker;
 
 pub use admin::{AdminCommand, Target};
@@ -28,10 +27,9 @@ pub use dev::DevArgs;
 #[cfg(feature = "devnet")]
 pub use devnet::{DevnetArgs, DevnetCommand};
 pub use error::CliError;
-pub use keys::{KeysCommand, Scope};
+pub use keys::KeysCommand;
 pub use migrate::MigrateCommand;
 pub use openapi::OpenapiArgs;
-pub use values::{Reason, Tenant};
 
 use crate::config::Source;
 use clap::{Parser, Subcommand};
@@ -119,7 +117,7 @@ async fn dispatch(command: Command, source: &Source) -> Result<ExitCode, CliErro
         #[cfg(feature = "devnet")]
         Command::Devnet(args) => devnet::run(args).await,
         Command::Migrate(command) => migrate::run(command, source).await,
-        Command::Openapi(args) => openapi::run(args),
+        Command::Openapi(args) => openapi::run(&args),
         Command::Channels(command) => channels::run(command, source).await,
         Command::Keys(command) => keys::run(command, source).await,
         Command::Admin(command) => admin::run(command, source).await,

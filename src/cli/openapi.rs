@@ -1,7 +1,9 @@
 //! `tender openapi`: the description of the HTTP interface, made without database, network or keys.
 
 use super::CliError;
+use crate::http;
 use clap::Args;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -16,6 +18,17 @@ pub struct OpenapiArgs {
     pub file: PathBuf,
 }
 
-pub(super) fn run(_args: OpenapiArgs) -> Result<ExitCode, CliError> {
-    Err(CliError::Unavailable("openapi"))
+pub(super) fn run(args: &OpenapiArgs) -> Result<ExitCode, CliError> {
+    let document = http::openapi_yaml();
+    if !args.check {
+        std::io::stdout().write_all(document.as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let file = args.file.display();
+    let stored = std::fs::read_to_string(&args.file).map_err(|error| CliError::Refused(format!("{file}: {error}")))?;
+    if stored == document {
+        println!("{file} is what this version serves");
+        return Ok(ExitCode::SUCCESS);
+    }
+    Err(CliError::Refused(format!("{file} is not what this version serves: write it anew with `tender openapi > {file}`")))
 }

@@ -2,13 +2,11 @@
 
 use super::CliError;
 use crate::config::{ReconcilerConfig, Source};
+use crate::role;
 use std::process::ExitCode;
 
-#[expect(
-    clippy::unused_async,
-    reason = "the machinery it will await is not built yet"
-)]
 pub(super) async fn run(source: &Source) -> Result<ExitCode, CliError> {
-    let _config = ReconcilerConfig::load(source)?;
-    Err(CliError::Unavailable("reconciler"))
+    let config = ReconcilerConfig::load(source)?;
+    role::reconciler::run(&config, role::shutdown_on_signal()).await?;
+    Ok(ExitCode::SUCCESS)
 }

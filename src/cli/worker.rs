@@ -2,13 +2,11 @@
 
 use super::CliError;
 use crate::config::{Source, WorkerConfig};
+use crate::role;
 use std::process::ExitCode;
 
-#[expect(
-    clippy::unused_async,
-    reason = "the machinery it will await is not built yet"
-)]
 pub(super) async fn run(source: &Source) -> Result<ExitCode, CliError> {
-    let _config = WorkerConfig::load(source)?;
-    Err(CliError::Unavailable("worker"))
+    let config = WorkerConfig::load(source)?;
+    role::worker::run(&config, role::shutdown_on_signal()).await?;
+    Ok(ExitCode::SUCCESS)
 }

@@ -4,7 +4,7 @@ use super::reader::{Effective, Reader};
 use super::source::{self, Source};
 use super::{
     Database, Faults, Fees, Http, Log, Network, Queue, Redis, Rpc, Signers, SigningSecret, Submit,
-    signers, unknown,
+    TreasuryName, signers, unknown,
 };
 use std::time::Duration;
 
@@ -40,6 +40,8 @@ pub struct ApiConfig {
     pub http: Http,
     /// For estimates.
     pub fees: Fees,
+    /// Bounds of the queue.
+    pub queue: Queue,
     /// The log.
     pub log: Log,
 }
@@ -67,7 +69,7 @@ pub struct WorkerConfig {
     pub log: Log,
 }
 
-/// What `tender reconciler` needs: of the keys only the fee source's, to raise fees.
+/// What `tender reconciler` needs: of the keys only the fee source's, to raise fees. The treasury's address is enough.
 #[derive(Clone, Debug)]
 pub struct ReconcilerConfig {
     /// The ledger.
@@ -78,6 +80,8 @@ pub struct ReconcilerConfig {
     pub rpc: Rpc,
     /// The network.
     pub network: Network,
+    /// The account that payments come from.
+    pub treasury: TreasuryName,
     /// Key of the account that pays for fee-bumps.
     pub fee_source: SigningSecret,
     /// Limits of submitting.
@@ -233,13 +237,15 @@ impl Section for ApiConfig {
     fn parse(r: &mut Reader) -> Option<Self> {
         let database = Database::parse(r);
         let (redis, rpc) = (Redis::parse_optional(r), Rpc::parse_optional(r));
-        let (http, fees, log) = (Http::parse(r), Fees::parse(r), Log::parse(r));
+        let (http, fees) = (Http::parse(r), Fees::parse(r));
+        let (queue, log) = (Queue::parse(r), Log::parse(r));
         Some(Self {
             database: database?,
             redis,
             rpc,
             http: http?,
             fees: fees?,
+            queue: queue?,
             log: log?,
         })
     }
@@ -269,6 +275,7 @@ impl Section for ReconcilerConfig {
     fn parse(r: &mut Reader) -> Option<Self> {
         let (database, redis) = (Database::parse(r), Redis::parse(r));
         let (rpc, network) = (Rpc::parse(r), Network::parse(r));
+        let treasury = signers::treasury_name(r);
         let fee_source = signers::fee_source(r);
         let submit = submit(r, rpc.as_ref(), network.as_ref());
         let (fees, queue, log) = (Fees::parse(r), Queue::parse(r), Log::parse(r));
@@ -277,6 +284,7 @@ impl Section for ReconcilerConfig {
             redis: redis?,
             rpc: rpc?,
             network: network?,
+            treasury: treasury?,
             fee_source: fee_source?,
             submit: submit?,
             fees: fees?,

@@ -4,6 +4,7 @@ use super::reader::Reader;
 use super::registry::Group;
 use super::secret::{ChannelSeed, SigningSecret};
 use super::setting::{Presence, Setting, Shape};
+use crate::domain::ids::AccountId;
 use secrecy::{ExposeSecret, SecretString};
 
 /// Most channel accounts a pool may have.
@@ -19,6 +20,12 @@ static TREASURY: Setting = Setting::text(
     "The account that payments come from.",
 )
 .secret();
+static TREASURY_ACCOUNT: Setting = Setting::text(
+    "STELLAR_TREASURY_ACCOUNT",
+    Presence::Optional("the account of STELLAR_TREASURY_SECRET"),
+    "address (G...)",
+    "The account that payments come from, for a reconciler that does not hold its key.",
+);
 static FEE_SOURCE: Setting = Setting::text(
     "STELLAR_FEE_SOURCE_SECRET",
     Presence::Optional("the treasury pays"),
@@ -51,7 +58,7 @@ static ACCOUNTS: Setting = Setting::text(
 )
 .secret();
 
-static SETTINGS: &[&Setting] = &[&TREASURY, &FEE_SOURCE, &SEED, &COUNT, &ACCOUNTS];
+static SETTINGS: &[&Setting] = &[&TREASURY, &TREASURY_ACCOUNT, &FEE_SOURCE, &SEED, &COUNT, &ACCOUNTS];
 pub(super) const GROUP: Group = Group {
     title: "Signing keys",
     settings: SETTINGS,
@@ -66,6 +73,15 @@ pub struct Signers {
     pub fee_source: SigningSecret,
     /// Keys of the channel accounts.
     pub channels: ChannelKeys,
+}
+
+/// The account that payments come from, for those who do not sign for it.
+#[derive(Clone, Debug)]
+pub enum TreasuryName {
+    /// By its address.
+    Account(AccountId),
+    /// By its key, since that was all that was set.
+    Secret(SigningSecret),
 }
 
 /// Where the keys of the channel accounts come from.
@@ -115,6 +131,18 @@ impl Signers {
             channels: channels?,
         })
     }
+}
+
+/// The account that payments come from: by its address where that is set, or else by its key.
+pub(super) fn treasury_name(r: &mut Reader) -> Option<TreasuryName> {
+    if let Some(text) = r.text(&TREASURY_ACCOUNT) {
+        let account = text.parse().map(TreasuryName::Account);
+        return account.map_err(|problem| r.fault(&TREASURY_ACCOUNT, problem.to_string())).ok();
+    }
+    if !r.is_set(&TREASURY) {
+        r.fault(&TREASURY_ACCOUNT, "is required by reconcilers and not set, nor is STELLAR_TREASURY_SECRET in its place");
+    }
+    key(r, &TREASURY).map(TreasuryName::Secret)
 }
 
 /// The one key a reconciler needs, to raise fees: the fee source's, or the treasury's in its place.

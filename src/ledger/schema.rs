@@ -25,7 +25,7 @@ pub struct MigrationStatus {
 #[derive(Clone, Copy)]
 enum Direction {
     Up,
-    Down,
+    Down(Option<u32>),
 }
 
 impl Ledger {
@@ -37,12 +37,12 @@ impl Ledger {
         self.migrate(Direction::Up).await
     }
 
-    /// Takes the whole schema down. All rows are lost.
+    /// Takes the last `steps` migrations back, or all of them. The rows of their tables are lost.
     ///
     /// # Errors
     /// As [`Ledger::migrate_up`].
-    pub async fn migrate_down(&self) -> Result<(), LedgerError> {
-        self.migrate(Direction::Down).await
+    pub async fn migrate_down(&self, steps: Option<u32>) -> Result<(), LedgerError> {
+        self.migrate(Direction::Down(steps)).await
     }
 
     /// Which migrations there are, and which were applied.
@@ -102,7 +102,7 @@ async fn locked(db: &DatabaseConnection, direction: Direction) -> Result<(), DbE
     }
     match direction {
         Direction::Up => Migrator::up(&tx, None).await?,
-        Direction::Down => Migrator::down(&tx, None).await?,
+        Direction::Down(steps) => Migrator::down(&tx, steps).await?,
     }
     tx.commit().await
 }
