@@ -77,7 +77,10 @@ pub enum StartError {
 #[must_use]
 pub fn rules(submit: &config::Submit, close: Duration) -> Rules {
     Rules {
-        budget: Budget { transient_failures: submit.max_transient_retries, claims: submit.max_claims },
+        budget: Budget {
+            transient_failures: submit.max_transient_retries,
+            claims: submit.max_claims,
+        },
         backoff: full_jitter,
         backoff_base: submit.backoff_base,
         backoff_max: submit.backoff_max,
@@ -91,7 +94,10 @@ pub fn rules(submit: &config::Submit, close: Duration) -> Rules {
 #[must_use]
 pub fn staff_rules() -> Rules {
     Rules {
-        budget: Budget { transient_failures: 0, claims: 0 },
+        budget: Budget {
+            transient_failures: 0,
+            claims: 0,
+        },
         backoff: full_jitter,
         backoff_base: Duration::ZERO,
         backoff_max: Duration::ZERO,
@@ -107,7 +113,12 @@ pub fn staff_rules() -> Rules {
 /// It cannot be reached, or its settings could lose a commit.
 pub async fn bare_ledger(database: &config::Database, rules: Rules) -> Result<Ledger, StartError> {
     use secrecy::ExposeSecret as _;
-    Ok(Ledger::connect(database.url.expose_secret(), database.max_connections, rules).await?)
+    Ok(Ledger::connect(
+        database.url.expose_secret(),
+        database.max_connections,
+        rules,
+    )
+    .await?)
 }
 
 /// Connects to the ledger.
@@ -134,18 +145,32 @@ pub async fn queue(redis: &config::Redis) -> Result<Queue, StartError> {
 /// An address is none.
 pub fn rpc(rpc: &config::Rpc, network: &NetworkId) -> Result<Rpc, StartError> {
     let urls: Vec<_> = rpc.urls.iter().map(|url| url.expose().to_owned()).collect();
-    Ok(Rpc::new(network.clone(), &urls, rpc.send_timeout, rpc.read_timeout)?)
+    Ok(Rpc::new(
+        network.clone(),
+        &urls,
+        rpc.send_timeout,
+        rpc.read_timeout,
+    )?)
 }
 
 /// Waits until a node answers, and refuses one of another network.
 ///
 /// # Errors
 /// [`StartError::WrongNetwork`], or [`StartError::Stopped`] when it never answered.
-pub async fn confirm_network(rpc: &Rpc, network: &NetworkId, shutdown: &CancellationToken) -> Result<(), StartError> {
+pub async fn confirm_network(
+    rpc: &Rpc,
+    network: &NetworkId,
+    shutdown: &CancellationToken,
+) -> Result<(), StartError> {
     loop {
         match rpc.passphrase().await {
             Ok(actual) if actual == network.passphrase() => return Ok(()),
-            Ok(actual) => return Err(StartError::WrongNetwork { expected: network.passphrase().to_owned(), actual }),
+            Ok(actual) => {
+                return Err(StartError::WrongNetwork {
+                    expected: network.passphrase().to_owned(),
+                    actual,
+                });
+            }
             Err(fault) => tracing::warn!(fault = %fault.code(), "no RPC node answers yet"),
         }
         tokio::select! {
@@ -160,7 +185,9 @@ pub async fn confirm_network(rpc: &Rpc, network: &NetworkId, shutdown: &Cancella
 /// # Errors
 /// It is no secret key.
 pub fn signer(secret: &config::SigningSecret) -> Result<Signer, StartError> {
-    Ok(Signer::from_secret(&SecretString::from(secret.expose().to_owned()))?)
+    Ok(Signer::from_secret(&SecretString::from(
+        secret.expose().to_owned(),
+    ))?)
 }
 
 /// The account that pays, by name or by its key.
@@ -182,7 +209,9 @@ pub fn channel_signers(keys: &config::ChannelKeys) -> Result<Vec<Signer>, StartE
     match keys {
         config::ChannelKeys::Seed { seed, count } => {
             let seed = SecretString::from(hex::encode(seed.expose()));
-            (0..*count).map(|index| Ok(channels::derive(&seed, index)?)).collect()
+            (0..*count)
+                .map(|index| Ok(channels::derive(&seed, index)?))
+                .collect()
         }
         config::ChannelKeys::Listed(keys) => keys.iter().map(signer).collect(),
     }
@@ -194,13 +223,21 @@ pub fn channel_signers(keys: &config::ChannelKeys) -> Result<Vec<Signer>, StartE
 /// A key is none, or serves twice.
 pub fn keyring(signers: &config::Signers) -> Result<KeyRing, StartError> {
     let fee_source = signer(&signers.fee_source)?.account();
-    Ok(KeyRing::new(signer(&signers.treasury)?, fee_source, channel_signers(&signers.channels)?)?)
+    Ok(KeyRing::new(
+        signer(&signers.treasury)?,
+        fee_source,
+        channel_signers(&signers.channels)?,
+    )?)
 }
 
 /// Bounds of the feed.
 #[must_use]
 pub fn feed_settings(queue: &config::Queue) -> FeedSettings {
-    FeedSettings { window: u64::from(queue.window), redispatch_after: REDISPATCH_AFTER, period: FEED_PERIOD }
+    FeedSettings {
+        window: u64::from(queue.window),
+        redispatch_after: REDISPATCH_AFTER,
+        period: FEED_PERIOD,
+    }
 }
 
 /// What envelopes offer and how long they live.
@@ -215,6 +252,14 @@ pub fn submit_settings(submit: &config::Submit, fees: &config::Fees) -> SubmitSe
 
 /// Bounds of the reconciler.
 #[must_use]
-pub fn reconcile_settings(submit: &config::Submit, fees: &config::Fees, close: Duration) -> ReconcileSettings {
-    ReconcileSettings { interval: submit.reconcile_interval, close_time: close, max_fee: fees.max_abs_fee }
+pub fn reconcile_settings(
+    submit: &config::Submit,
+    fees: &config::Fees,
+    close: Duration,
+) -> ReconcileSettings {
+    ReconcileSettings {
+        interval: submit.reconcile_interval,
+        close_time: close,
+        max_fee: fees.max_abs_fee,
+    }
 }

@@ -54,12 +54,22 @@ fn refused(why: impl Into<String>) -> Result<ExitCode, CliError> {
 fn told_requeued(outcome: Requeued) -> Result<ExitCode, CliError> {
     match outcome {
         Requeued::Done(row) => {
-            println!("{} is {} again, generation {}", row.id, row.state.status.as_str(), row.state.generation);
+            println!(
+                "{} is {} again, generation {}",
+                row.id,
+                row.state.status.as_str(),
+                row.state.generation
+            );
             Ok(ExitCode::SUCCESS)
         }
-        Requeued::OutcomeUnknown => refused("an earlier envelope of it could still be applied: wait until that is decided"),
+        Requeued::OutcomeUnknown => {
+            refused("an earlier envelope of it could still be applied: wait until that is decided")
+        }
         Requeued::AlreadyEffective => refused("a transaction of it succeeded: it never runs again"),
-        Requeued::NotFailed(status) => refused(format!("it is {}: only a failed submission is requeued", status.as_str())),
+        Requeued::NotFailed(status) => refused(format!(
+            "it is {}: only a failed submission is requeued",
+            status.as_str()
+        )),
         Requeued::Busy => refused("it keeps changing: try again"),
         Requeued::NotFound => refused("no such submission"),
     }
@@ -71,10 +81,13 @@ fn told_withdrawn(outcome: Withdrawn) -> Result<ExitCode, CliError> {
             println!("{} is {}", row.id, row.state.status.as_str());
             Ok(ExitCode::SUCCESS)
         }
-        Withdrawn::NotCancellable(status) => {
-            refused(format!("it is {}: only a pending submission is cancelled", status.as_str()))
+        Withdrawn::NotCancellable(status) => refused(format!(
+            "it is {}: only a pending submission is cancelled",
+            status.as_str()
+        )),
+        Withdrawn::OutcomeUnknown => {
+            refused("an envelope of it may still be applied: wait until that is decided")
         }
-        Withdrawn::OutcomeUnknown => refused("an envelope of it may still be applied: wait until that is decided"),
         Withdrawn::Busy => refused("it keeps changing: try again"),
         Withdrawn::NotFound => refused("no such submission"),
     }

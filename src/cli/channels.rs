@@ -54,9 +54,20 @@ pub(super) async fn run(command: ChannelsCommand, source: &Source) -> Result<Exi
             let config = StoreConfig::load(source)?;
             let ledger = app::ledger(&config.database, app::staff_rules()).await?;
             for channel in ledger.channels().await? {
-                let leased = channel.leased_by.map(|id| format!("  by {id}")).unwrap_or_default();
-                let reason = channel.reason.map(|reason| format!("  {reason}")).unwrap_or_default();
-                println!("{}  {:<11}  next {}{leased}{reason}", channel.account, channel.state.as_str(), channel.next_sequence);
+                let leased = channel
+                    .leased_by
+                    .map(|id| format!("  by {id}"))
+                    .unwrap_or_default();
+                let reason = channel
+                    .reason
+                    .map(|reason| format!("  {reason}"))
+                    .unwrap_or_default();
+                println!(
+                    "{}  {:<11}  next {}{leased}{reason}",
+                    channel.account,
+                    channel.state.as_str(),
+                    channel.next_sequence
+                );
             }
             Ok(ExitCode::SUCCESS)
         }
@@ -65,29 +76,50 @@ pub(super) async fn run(command: ChannelsCommand, source: &Source) -> Result<Exi
 
 async fn provision(config: &ChannelsConfig) -> Result<ExitCode, CliError> {
     let network = NetworkId::new(&config.network.passphrase);
-    let accounts: Vec<_> =
-        app::channel_signers(&config.signers.channels)?.iter().map(crate::stellar::signer::Signer::account).collect();
+    let accounts: Vec<_> = app::channel_signers(&config.signers.channels)?
+        .iter()
+        .map(crate::stellar::signer::Signer::account)
+        .collect();
     // Refuses a treasury among the channels before anything is created.
     app::keyring(&config.signers)?;
     let ledger = app::ledger(&config.database, app::staff_rules()).await?;
     let rpc = app::rpc(&config.rpc, &network)?;
     app::confirm_network(&rpc, &network, &role::shutdown_on_signal()).await?;
     let treasury = app::signer(&config.signers.treasury)?;
-    let provisioner = Provisioner::new(rpc, Arc::new(Chain::default()), network, treasury, config.fees.default_base_fee);
-    provisioner.channels(&ledger, &accounts, STARTING_BALANCE).await?;
+    let provisioner = Provisioner::new(
+        rpc,
+        Arc::new(Chain::default()),
+        network,
+        treasury,
+        config.fees.default_base_fee,
+    );
+    provisioner
+        .channels(&ledger, &accounts, STARTING_BALANCE)
+        .await?;
     let pool = ledger.pool().await?;
-    println!("{} channel accounts: {} free, {} leased, {} quarantined", accounts.len(), pool.free, pool.leased, pool.quarantined);
+    println!(
+        "{} channel accounts: {} free, {} leased, {} quarantined",
+        accounts.len(),
+        pool.free,
+        pool.leased,
+        pool.quarantined
+    );
     Ok(ExitCode::SUCCESS)
 }
 
 /// What the chain says of accounts.
-async fn states(rpc: &Rpc, channels: &[Channel]) -> Result<HashMap<AccountId, AccountState>, CliError> {
+async fn states(
+    rpc: &Rpc,
+    channels: &[Channel],
+) -> Result<HashMap<AccountId, AccountState>, CliError> {
     let accounts: Vec<_> = channels.iter().map(|channel| channel.account).collect();
     if accounts.is_empty() {
         return Ok(HashMap::new());
     }
     let pages = rpc.accounts(&accounts).await;
-    let pages = pages.map_err(|fault| CliError::Refused(format!("the network did not answer: {}", fault.code())))?;
+    let pages = pages.map_err(|fault| {
+        CliError::Refused(format!("the network did not answer: {}", fault.code()))
+    })?;
     Ok(pages.into_iter().flat_map(|page| page.accounts).collect())
 }
 
@@ -95,12 +127,18 @@ async fn states(rpc: &Rpc, channels: &[Channel]) -> Result<HashMap<AccountId, Ac
 fn disagreement(channel: &Channel, state: Option<AccountState>) -> Option<String> {
     match (state, channel.state) {
         (None | Some(AccountState::Absent), _) => Some("does not exist on the network".to_owned()),
-        (Some(AccountState::Present { sequence, .. }), ChannelState::Free) if sequence + 1 != channel.next_sequence => {
-            Some(format!("is at sequence {sequence} on the network, {} is next here", channel.next_sequence))
+        (Some(AccountState::Present { sequence, .. }), ChannelState::Free)
+            if sequence + 1 != channel.next_sequence =>
+        {
+            Some(format!(
+                "is at sequence {sequence} on the network, {} is next here",
+                channel.next_sequence
+            ))
         }
-        (Some(AccountState::Present { .. }), ChannelState::Quarantined) => {
-            Some(format!("is quarantined: {}", channel.reason.as_deref().unwrap_or("no reason is known")))
-        }
+        (Some(AccountState::Present { .. }), ChannelState::Quarantined) => Some(format!(
+            "is quarantined: {}",
+            channel.reason.as_deref().unwrap_or("no reason is known")
+        )),
         (Some(AccountState::Present { .. }), ChannelState::Free | ChannelState::Leased) => None,
     }
 }
@@ -116,15 +154,36 @@ async fn verify(ledger: &Ledger, rpc: &Rpc) -> Result<ExitCode, CliError> {
         }
     }
     println!("{} channel accounts, {wrong} to look at", channels.len());
-    Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if wrong == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
-async fn release_one(ledger: &Ledger, rpc: &Rpc, account: AccountId, reason: &Reason) -> Result<ExitCode, CliError> {
-    let channels: Vec<_> = ledger.channels().await?.into_iter().filter(|channel| channel.account == account).collect();
-    let Some(AccountState::Present { sequence, .. }) = states(rpc, &channels).await?.remove(&account) else {
-        return Err(CliError::Refused(format!("{account} is not in the pool, or does not exist on the network")));
+async fn release_one(
+    ledger: &Ledger,
+    rpc: &Rpc,
+    account: AccountId,
+    reason: &Reason,
+) -> Result<ExitCode, CliError> {
+    let channels: Vec<_> = ledger
+        .channels()
+        .await?
+        .into_iter()
+        .filter(|channel| channel.account == account)
+        .collect();
+    let Some(AccountState::Present { sequence, .. }) =
+        states(rpc, &channels).await?.remove(&account)
+    else {
+        return Err(CliError::Refused(format!(
+            "{account} is not in the pool, or does not exist on the network"
+        )));
     };
-    if !ledger.release_verified(account, sequence, reason.as_str()).await? {
+    if !ledger
+        .release_verified(account, sequence, reason.as_str())
+        .await?
+    {
         return Err(CliError::Refused(format!("{account} is not quarantined")));
     }
     println!("{account} is free, {} is next", sequence + 1);

@@ -1,10 +1,16 @@
 //! `tender devnet`: a simulated Stellar network on its own.
 
 use super::CliError;
+use crate::app::StartError;
+use crate::role;
 use clap::{Args, Subcommand};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
+use tender_devnet::config::NetworkConfig;
+use tender_devnet::node::{DevNode, Pace};
+use tender_devnet::replay;
 
 /// How the simulated network runs.
 #[derive(Args, Debug)]
@@ -39,13 +45,50 @@ pub enum DevnetCommand {
     },
 }
 
-#[expect(
-    clippy::unused_async,
-    reason = "the machinery it will await is not built yet"
-)]
 pub(super) async fn run(args: DevnetArgs) -> Result<ExitCode, CliError> {
     match args.command {
-        None => Err(CliError::Unavailable("devnet")),
-        Some(DevnetCommand::Replay { .. }) => Err(CliError::Unavailable("devnet replay")),
+        None => serve(&args).await,
+        Some(DevnetCommand::Replay { files }) => Ok(replay_all(&files)),
+    }
+}
+
+async fn serve(args: &DevnetArgs) -> Result<ExitCode, CliError> {
+    let shutdown = role::shutdown_on_signal();
+    let io = |error| StartError::Io {
+        what: format!("port {}", args.bind),
+        error,
+    };
+    let listener = tokio::net::TcpListener::bind(args.bind).await.map_err(io)?;
+    let address = listener.local_addr().map_err(io)?;
+    let close = Duration::from_millis(args.close_ms);
+    let node = DevNode::start(
+        NetworkConfig::development(&args.passphrase),
+        Pace::Every(close),
+    );
+    println!(
+        "simulated network at http://{address}, friendbot at http://{address}/friendbot?addr=G..."
+    );
+    tender_devnet::rpc::serve(node, listener, shutdown.cancelled_owned())
+        .await
+        .map_err(io)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Replays every file, so that one difference does not hide the next file's.
+fn replay_all(files: &[PathBuf]) -> ExitCode {
+    let mut equal = true;
+    for file in files {
+        match replay::replay_file(file) {
+            Ok(_) => println!("{}: equal", file.display()),
+            Err(difference) => {
+                equal = false;
+                println!("{difference}");
+            }
+        }
+    }
+    if equal {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }

@@ -24,6 +24,14 @@ pub enum CliError {
     /// An API key could not be made.
     #[error(transparent)]
     Key(#[from] CreateError),
+    /// The embedded stack did not come up.
+    #[cfg(feature = "devnet")]
+    #[error(transparent)]
+    Embedded(#[from] crate::role::embedded::EmbeddedError),
+    /// There is no report.
+    #[cfg(feature = "devnet")]
+    #[error(transparent)]
+    Demo(#[from] crate::role::demo::DemoError),
     /// What was asked for cannot be done; the text says why.
     #[error("{0}")]
     Refused(String),

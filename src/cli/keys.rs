@@ -42,14 +42,33 @@ pub(super) async fn run(command: KeysCommand, source: &Source) -> Result<ExitCod
     let config = StoreConfig::load(source)?;
     let ledger = app::ledger(&config.database, app::staff_rules()).await?;
     match command {
-        KeysCommand::Create { tenant, scopes, name } => {
+        KeysCommand::Create {
+            tenant,
+            scopes,
+            name,
+        } => {
             let issued = keys::create(&ledger, &tenant, &name, &scopes).await?;
             println!("{}", issued.token.expose_secret());
         }
         KeysCommand::List { tenant } => {
-            for key in ledger.list_keys().await?.into_iter().filter(|key| tenant.as_ref().is_none_or(|t| *t == key.tenant)) {
-                let state = if key.revoked_at.is_some() { "revoked" } else { "valid" };
-                println!("{}  {state}  {}  {}  {}", key.id, key.tenant.as_str(), key.scopes.join(","), key.name);
+            for key in ledger
+                .list_keys()
+                .await?
+                .into_iter()
+                .filter(|key| tenant.as_ref().is_none_or(|t| *t == key.tenant))
+            {
+                let state = if key.revoked_at.is_some() {
+                    "revoked"
+                } else {
+                    "valid"
+                };
+                println!(
+                    "{}  {state}  {}  {}  {}",
+                    key.id,
+                    key.tenant.as_str(),
+                    key.scopes.join(","),
+                    key.name
+                );
             }
         }
         KeysCommand::Revoke { id } => {

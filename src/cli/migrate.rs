@@ -33,7 +33,11 @@ pub(super) async fn run(command: MigrateCommand, source: &Source) -> Result<Exit
         MigrateCommand::Status => {}
     }
     for migration in ledger.migration_status().await? {
-        let applied = if migration.applied { "applied" } else { "missing" };
+        let applied = if migration.applied {
+            "applied"
+        } else {
+            "missing"
+        };
         println!("{applied}  {}", migration.name);
     }
     Ok(ExitCode::SUCCESS)

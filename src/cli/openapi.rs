@@ -25,10 +25,13 @@ pub(super) fn run(args: &OpenapiArgs) -> Result<ExitCode, CliError> {
         return Ok(ExitCode::SUCCESS);
     }
     let file = args.file.display();
-    let stored = std::fs::read_to_string(&args.file).map_err(|error| CliError::Refused(format!("{file}: {error}")))?;
+    let stored = std::fs::read_to_string(&args.file)
+        .map_err(|error| CliError::Refused(format!("{file}: {error}")))?;
     if stored == document {
         println!("{file} is what this version serves");
         return Ok(ExitCode::SUCCESS);
     }
-    Err(CliError::Refused(format!("{file} is not what this version serves: write it anew with `tender openapi > {file}`")))
+    Err(CliError::Refused(format!(
+        "{file} is not what this version serves: write it anew with `tender openapi > {file}`"
+    )))
 }

@@ -58,7 +58,14 @@ static ACCOUNTS: Setting = Setting::text(
 )
 .secret();
 
-static SETTINGS: &[&Setting] = &[&TREASURY, &TREASURY_ACCOUNT, &FEE_SOURCE, &SEED, &COUNT, &ACCOUNTS];
+static SETTINGS: &[&Setting] = &[
+    &TREASURY,
+    &TREASURY_ACCOUNT,
+    &FEE_SOURCE,
+    &SEED,
+    &COUNT,
+    &ACCOUNTS,
+];
 pub(super) const GROUP: Group = Group {
     title: "Signing keys",
     settings: SETTINGS,
@@ -137,10 +144,15 @@ impl Signers {
 pub(super) fn treasury_name(r: &mut Reader) -> Option<TreasuryName> {
     if let Some(text) = r.text(&TREASURY_ACCOUNT) {
         let account = text.parse().map(TreasuryName::Account);
-        return account.map_err(|problem| r.fault(&TREASURY_ACCOUNT, problem.to_string())).ok();
+        return account
+            .map_err(|problem| r.fault(&TREASURY_ACCOUNT, problem.to_string()))
+            .ok();
     }
     if !r.is_set(&TREASURY) {
-        r.fault(&TREASURY_ACCOUNT, "is required by reconcilers and not set, nor is STELLAR_TREASURY_SECRET in its place");
+        r.fault(
+            &TREASURY_ACCOUNT,
+            "is required by reconcilers and not set, nor is STELLAR_TREASURY_SECRET in its place",
+        );
     }
     key(r, &TREASURY).map(TreasuryName::Secret)
 }

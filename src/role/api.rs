@@ -29,7 +29,11 @@ pub async fn run(config: &ApiConfig, shutdown: CancellationToken) -> Result<(), 
         None => None,
     };
     // Only asked whether it answers, so its name does not matter here.
-    let rpc = config.rpc.as_ref().map(|rpc| app::rpc(rpc, &NetworkId::new(""))).transpose()?;
+    let rpc = config
+        .rpc
+        .as_ref()
+        .map(|rpc| app::rpc(rpc, &NetworkId::new("")))
+        .transpose()?;
     let nudge = Arc::new(Notify::new());
     let parts = Parts {
         ledger: ledger.clone(),
@@ -46,7 +50,10 @@ pub async fn run(config: &ApiConfig, shutdown: CancellationToken) -> Result<(), 
         }
     };
     let (served, ()) = tokio::join!(http::serve(parts, listener, shutdown.clone()), feeding);
-    served.map_err(|error| StartError::Io { what: "HTTP".to_owned(), error })
+    served.map_err(|error| StartError::Io {
+        what: "HTTP".to_owned(),
+        error,
+    })
 }
 
 /// What the HTTP service is told.
@@ -72,7 +79,10 @@ pub fn settings(http: &config::Http, fees: &config::Fees) -> Settings {
 /// It is taken, or not ours to open.
 pub async fn listen(http: &config::Http) -> Result<TcpListener, StartError> {
     let listener = TcpListener::bind(http.bind).await;
-    let listener = listener.map_err(|error| StartError::Io { what: format!("port {}", http.bind), error })?;
+    let listener = listener.map_err(|error| StartError::Io {
+        what: format!("port {}", http.bind),
+        error,
+    })?;
     match listener.local_addr() {
         Ok(address) => tracing::info!(%address, "API is listening"),
         Err(error) => tracing::warn!(%error, "API is listening at an unknown address"),

@@ -19,9 +19,19 @@ pub fn of(ledger: Ledger, queue: Option<Queue>, rpc: Option<Rpc>) -> Readiness {
     Arc::new(move || {
         let (ledger, queue, rpc) = (ledger.clone(), queue.clone(), rpc.clone());
         Box::pin(async move {
-            let mut checks = vec![check("ledger", timeout(PATIENCE, ledger.ping()).await.is_ok_and(|ping| ping.is_ok()))];
+            let mut checks = vec![check(
+                "ledger",
+                timeout(PATIENCE, ledger.ping())
+                    .await
+                    .is_ok_and(|ping| ping.is_ok()),
+            )];
             if let Some(queue) = queue {
-                checks.push(check("queue", timeout(PATIENCE, queue.ping()).await.is_ok_and(|ping| ping.is_ok())));
+                checks.push(check(
+                    "queue",
+                    timeout(PATIENCE, queue.ping())
+                        .await
+                        .is_ok_and(|ping| ping.is_ok()),
+                ));
             }
             if let Some(rpc) = rpc {
                 checks.push(network(&rpc).await);
@@ -33,7 +43,11 @@ pub fn of(ledger: Ledger, queue: Option<Queue>, rpc: Option<Rpc>) -> Readiness {
 
 fn check(name: &'static str, ready: bool) -> Check {
     let detail = if ready { "answers" } else { "does not answer" };
-    Check { name, ready, detail: detail.to_owned() }
+    Check {
+        name,
+        ready,
+        detail: detail.to_owned(),
+    }
 }
 
 async fn network(rpc: &Rpc) -> Check {

@@ -28,13 +28,28 @@ pub async fn run(config: &ReconcilerConfig, shutdown: CancellationToken) -> Resu
     let rpc = app::rpc(&config.rpc, &network)?;
     app::confirm_network(&rpc, &network, &shutdown).await?;
     let chain = Arc::new(Chain::default());
-    let sender = Arc::new(Sender::new(ledger.clone(), rpc, Arc::clone(&chain), SendDelays::for_close_time(close)));
+    let sender = Arc::new(Sender::new(
+        ledger.clone(),
+        rpc,
+        Arc::clone(&chain),
+        SendDelays::for_close_time(close),
+    ));
     let settings = app::reconcile_settings(&config.submit, &config.fees, close);
     let identity = Identity { network, treasury };
-    let reconciler = Reconciler::new(ledger.clone(), sender, identity, fee_source, chain, settings);
+    let reconciler = Reconciler::new(
+        ledger.clone(),
+        sender,
+        identity,
+        fee_source,
+        chain,
+        settings,
+    );
     let feed = Feed::new(ledger, queue, app::feed_settings(&config.queue));
     tracing::info!("reconciler is ready");
     let freed = Notify::new();
-    tokio::join!(reconciler.run(&freed, &shutdown), feed.run(&freed, &shutdown));
+    tokio::join!(
+        reconciler.run(&freed, &shutdown),
+        feed.run(&freed, &shutdown)
+    );
     Ok(())
 }

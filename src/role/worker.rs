@@ -31,14 +31,24 @@ pub async fn run(config: &WorkerConfig, shutdown: CancellationToken) -> Result<(
     let chain = Arc::new(Chain::default());
     let delays = SendDelays::for_close_time(close);
     let sender = Arc::new(Sender::new(ledger.clone(), rpc, Arc::clone(&chain), delays));
-    let identity = Identity { network, treasury: keys.treasury().account() };
+    let identity = Identity {
+        network,
+        treasury: keys.treasury().account(),
+    };
     let settings = app::submit_settings(&config.submit, &config.fees);
     let submitter = Submitter::new(ledger.clone(), sender, identity, keys, chain, settings);
     let feed = Feed::new(ledger, queue.clone(), app::feed_settings(&config.queue));
     tracing::info!(concurrency = config.queue.concurrency, "worker is ready");
     let nudge = Notify::new();
-    let (worked, ()) =
-        tokio::join!(work(&queue, submitter, config.queue.concurrency as usize, &shutdown), feed.run(&nudge, &shutdown));
+    let (worked, ()) = tokio::join!(
+        work(
+            &queue,
+            submitter,
+            config.queue.concurrency as usize,
+            &shutdown
+        ),
+        feed.run(&nudge, &shutdown)
+    );
     Ok(worked?)
 }
 
@@ -64,8 +74,12 @@ pub async fn work(
 async fn submit(submitter: &Submitter, id: SubmissionId) {
     match submitter.submit(id).await {
         Ok(Submitted::Sent | Submitted::NotDue | Submitted::NoChannel) => {}
-        Ok(Submitted::ClaimLost) => tracing::warn!(submission = %id, "a claim was lost before its envelope was recorded"),
+        Ok(Submitted::ClaimLost) => {
+            tracing::warn!(submission = %id, "a claim was lost before its envelope was recorded")
+        }
         Ok(Submitted::NotBuilt) => {}
-        Err(error) => tracing::warn!(submission = %id, %error, "the ledger did not follow; the reconciler goes on from it"),
+        Err(error) => {
+            tracing::warn!(submission = %id, %error, "the ledger did not follow; the reconciler goes on from it")
+        }
     }
 }

@@ -57,12 +57,19 @@ impl Load {
         let mut accepted = Accepted::new();
         for answer in answers {
             let (tag, at) = answer?;
-            accepted.entry(tag).and_modify(|first| *first = at.min(*first)).or_insert(at);
+            accepted
+                .entry(tag)
+                .and_modify(|first| *first = at.min(*first))
+                .or_insert(at);
         }
         Ok(accepted)
     }
 
-    async fn post(&self, client: &reqwest::Client, number: u32) -> Result<(KeyTag, Instant), DemoError> {
+    async fn post(
+        &self,
+        client: &reqwest::Client,
+        number: u32,
+    ) -> Result<(KeyTag, Instant), DemoError> {
         let name = format!("demo-{number}");
         let key: IdempotencyKey = name.parse().map_err(|_| DemoError::Refused(name.clone()))?;
         let body = self.body(number);
@@ -77,7 +84,9 @@ impl Load {
                 Ok(answer) if answer.status().is_success() => {
                     return Ok((KeyTag::of(&self.tenant, &key), Instant::now()));
                 }
-                Ok(answer) if answer.status().is_client_error() && answer.status().as_u16() != 429 => {
+                Ok(answer)
+                    if answer.status().is_client_error() && answer.status().as_u16() != 429 =>
+                {
                     return Err(DemoError::Refused(answer.text().await.unwrap_or_default()));
                 }
                 // The same key again is always safe: that is the point.

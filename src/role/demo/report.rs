@@ -89,15 +89,22 @@ impl Report {
 
     pub(super) fn work_out(seen: &Observations) -> Self {
         let mut by_key: HashMap<KeyTag, usize> = HashMap::new();
-        for effect in seen.effects.iter().filter(|effect| seen.keys.contains_key(&effect.tag)) {
+        for effect in seen
+            .effects
+            .iter()
+            .filter(|effect| seen.keys.contains_key(&effect.tag))
+        {
             *by_key.entry(effect.tag).or_default() += 1;
         }
         let doubled = by_key.values().map(|count| count - 1).sum();
         let failed: u64 = seen.failed.values().sum();
         let without_effect = seen.keys.len() - by_key.len();
         let per_ledger = per_ledger(&seen.effects);
-        let mut times: Vec<_> =
-            seen.keys.values().filter_map(|key| Some(key.confirmed?.saturating_sub(key.accepted))).collect();
+        let mut times: Vec<_> = seen
+            .keys
+            .values()
+            .filter_map(|key| Some(key.confirmed?.saturating_sub(key.accepted)))
+            .collect();
         times.sort_unstable();
         Self {
             payments: seen.payments,
@@ -112,7 +119,10 @@ impl Report {
             failed: seen.failed.clone(),
             payments_per_ledger: ratio(seen.effects.len(), per_ledger.len()),
             slots_filled: slots_filled(seen, &per_ledger),
-            rpc_calls_per_payment: ratio(usize::try_from(seen.rpc_calls).unwrap_or(usize::MAX), by_key.len()),
+            rpc_calls_per_payment: ratio(
+                usize::try_from(seen.rpc_calls).unwrap_or(usize::MAX),
+                by_key.len(),
+            ),
             confirm_p50_ms: quantile(&times, 50),
             confirm_p99_ms: quantile(&times, 99),
             elapsed_s: (seen.elapsed.as_secs_f64() * 100.0).round() / 100.0,
@@ -133,50 +143,103 @@ fn slots_filled(seen: &Observations, per_ledger: &BTreeMap<u32, usize>) -> f64 {
     let (mut used, mut available, mut included) = (0, 0, 0);
     for (previous, closed) in &seen.closes {
         included += per_ledger.get(previous).copied().unwrap_or(0);
-        let accepted = seen.keys.values().filter(|key| key.accepted <= *closed).count();
+        let accepted = seen
+            .keys
+            .values()
+            .filter(|key| key.accepted <= *closed)
+            .count();
         let waiting = accepted.saturating_sub(included);
         if waiting > 0 {
             available += waiting.min(seen.channels as usize);
-            used += per_ledger.get(&(previous + 1)).copied().unwrap_or(0).min(seen.channels as usize);
+            used += per_ledger
+                .get(&(previous + 1))
+                .copied()
+                .unwrap_or(0)
+                .min(seen.channels as usize);
         }
     }
     ratio(used, available).min(1.0)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of a demonstration are far below 2^52")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of a demonstration are far below 2^52"
+)]
 fn ratio(part: usize, whole: usize) -> f64 {
-    if whole == 0 { 0.0 } else { (part as f64 / whole as f64 * 1000.0).round() / 1000.0 }
+    if whole == 0 {
+        0.0
+    } else {
+        (part as f64 / whole as f64 * 1000.0).round() / 1000.0
+    }
 }
 
 /// The smallest time that `percent` of the sorted times do not exceed, in milliseconds.
 fn quantile(sorted: &[Duration], percent: usize) -> u64 {
     let rank = (sorted.len() * percent).div_ceil(100).max(1) - 1;
-    sorted.get(rank).map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+    sorted.get(rank).map_or(0, |time| {
+        u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+    })
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lost = format!("{} ({} of them after the network had accepted)", self.answers_lost, self.answers_lost_after_accept);
-        let failed: Vec<_> = self.failed.iter().map(|(category, count)| format!("{category} {count}")).collect();
-        let failed = if failed.is_empty() { "none".to_owned() } else { failed.join(", ") };
+        let lost = format!(
+            "{} ({} of them after the network had accepted)",
+            self.answers_lost, self.answers_lost_after_accept
+        );
+        let failed: Vec<_> = self
+            .failed
+            .iter()
+            .map(|(category, count)| format!("{category} {count}"))
+            .collect();
+        let failed = if failed.is_empty() {
+            "none".to_owned()
+        } else {
+            failed.join(", ")
+        };
         let rows = [
-            ("payments asked for", format!("{} in {} requests", self.payments, self.posts)),
+            (
+                "payments asked for",
+                format!("{} in {} requests", self.payments, self.posts),
+            ),
             ("unique keys", self.unique_keys.to_string()),
             ("answers lost", lost),
             ("keys paid, read from the chain", self.effects.to_string()),
             ("paid twice", self.doubled.to_string()),
             ("missing", self.missing.to_string()),
             ("failed", failed),
-            ("payments per ledger", format!("{:.1} over {} channels", self.payments_per_ledger, self.channels)),
-            ("slots filled while work waited", format!("{:.1} %", self.slots_filled * 100.0)),
-            ("RPC calls per payment", format!("{:.2}", self.rpc_calls_per_payment)),
-            ("accepted to confirmed", format!("p50 {} ms, p99 {} ms", self.confirm_p50_ms, self.confirm_p99_ms)),
+            (
+                "payments per ledger",
+                format!(
+                    "{:.1} over {} channels",
+                    self.payments_per_ledger, self.channels
+                ),
+            ),
+            (
+                "slots filled while work waited",
+                format!("{:.1} %", self.slots_filled * 100.0),
+            ),
+            (
+                "RPC calls per payment",
+                format!("{:.2}", self.rpc_calls_per_payment),
+            ),
+            (
+                "accepted to confirmed",
+                format!(
+                    "p50 {} ms, p99 {} ms",
+                    self.confirm_p50_ms, self.confirm_p99_ms
+                ),
+            ),
             ("elapsed", format!("{:.1} s", self.elapsed_s)),
         ];
         for (name, value) in rows {
             writeln!(f, "  {name:<32} {value}")?;
         }
-        let verdict = if self.holds() { "every key took effect exactly once" } else { "THE PROMISE IS BROKEN" };
+        let verdict = if self.holds() {
+            "every key took effect exactly once"
+        } else {
+            "THE PROMISE IS BROKEN"
+        };
         write!(f, "\n  {verdict}")
     }
 }
@@ -196,9 +259,26 @@ mod tests {
             channels: 2,
             answers_lost: 1,
             answers_lost_after_accept: 1,
-            keys: HashMap::from([(KeyTag(1), key(0, 900)), (KeyTag(2), key(10, 1000)), (KeyTag(3), key(20, 1900))]),
-            effects: effects.iter().map(|(tag, ledger)| ChainEffect { tag: KeyTag(*tag), ledger: *ledger }).collect(),
-            closes: (4..9).map(|ledger| (ledger, Duration::from_millis(u64::from(ledger - 4) * 900 + 100))).collect(),
+            keys: HashMap::from([
+                (KeyTag(1), key(0, 900)),
+                (KeyTag(2), key(10, 1000)),
+                (KeyTag(3), key(20, 1900)),
+            ]),
+            effects: effects
+                .iter()
+                .map(|(tag, ledger)| ChainEffect {
+                    tag: KeyTag(*tag),
+                    ledger: *ledger,
+                })
+                .collect(),
+            closes: (4..9)
+                .map(|ledger| {
+                    (
+                        ledger,
+                        Duration::from_millis(u64::from(ledger - 4) * 900 + 100),
+                    )
+                })
+                .collect(),
             failed: BTreeMap::new(),
             rpc_calls: 6,
             elapsed: Duration::from_secs(2),
@@ -209,7 +289,11 @@ mod tests {
     fn one_effect_for_each_key_holds_and_fills_the_slots() {
         let report = Report::work_out(&observations(&[(1, 5), (2, 5), (3, 6), (99, 6)]));
         assert!(report.holds());
-        assert_eq!((report.effects, report.doubled, report.missing), (3, 0, 0), "strangers' tags do not count");
+        assert_eq!(
+            (report.effects, report.doubled, report.missing),
+            (3, 0, 0),
+            "strangers' tags do not count"
+        );
         assert!((report.slots_filled - 1.0).abs() < f64::EPSILON);
         assert!((report.rpc_calls_per_payment - 2.0).abs() < f64::EPSILON);
         assert_eq!((report.confirm_p50_ms, report.confirm_p99_ms), (990, 1880));

@@ -116,6 +116,26 @@ impl Rpc {
         Ok(Consumer::NotSeen { covered: false })
     }
 
+    /// Every transaction from ledger `from` on that can be read, in ledger order.
+    ///
+    /// # Errors
+    /// [`Fault`] without a usable answer, also when the node no longer keeps that ledger.
+    pub async fn transactions_from(&self, from: u32) -> Result<Vec<Consumed>, Fault> {
+        let mut all = Vec::new();
+        let mut params = json!({ "startLedger": from });
+        loop {
+            let answer = self.page(params).await?;
+            if answer.transactions.is_empty() {
+                return Ok(all);
+            }
+            all.extend(answer.transactions.iter().filter_map(|item| {
+                let inspected = inspect(&self.network, &item.envelope_xdr).ok()?;
+                Some(consumed(item, inspected))
+            }));
+            params = json!({ "pagination": { "cursor": answer.cursor } });
+        }
+    }
+
     async fn page(&self, mut params: serde_json::Value) -> Result<Answer, Fault> {
         params["pagination"]["limit"] = json!(PAGE_TRANSACTIONS);
         self.nodes
@@ -131,17 +151,21 @@ impl Rpc {
             }
             match inspect(&self.network, &item.envelope_xdr) {
                 Ok(inspected) if inspected.pair == pair && uses_sequence(item) => {
-                    return Verdict::Found(Box::new(Consumed {
-                        inspected,
-                        ledger: item.ledger,
-                        success: item.status == "SUCCESS",
-                    }));
+                    return Verdict::Found(Box::new(consumed(item, inspected)));
                 }
                 Ok(_) => {}
                 Err(_) => whole = false,
             }
         }
         Verdict::Not { whole, past: false }
+    }
+}
+
+fn consumed(item: &Item, inspected: Inspected) -> Consumed {
+    Consumed {
+        inspected,
+        ledger: item.ledger,
+        success: item.status == "SUCCESS",
     }
 }
 
