@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 /// How long anything may take on a machine that is busy with other tests.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Long enough for something to happen that must not happen.
 pub const QUIET: Duration = Duration::from_millis(300);

@@ -153,3 +153,25 @@ async fn a_worker_ends_in_time_although_redis_is_gone() {
     desk.release(1);
     tokio::time::timeout(PATIENCE, desk.close()).await.unwrap();
 }
+
+#[tokio::test]
+async fn a_server_that_became_a_replica_is_connected_to_anew() {
+    let (server, master) = (Redis::start(), Redis::start());
+    let queue = on(&server).await;
+    let connection = || -> Option<u64> {
+        let clients: String = server.ask(redis::cmd("CLIENT").arg("LIST"));
+        let ours = clients.lines().filter(|line| line.contains("cmd=evalsha"));
+        ours.filter_map(|line| line.strip_prefix("id=")?.split(' ').next()?.parse().ok())
+            .max()
+    };
+    queue.push(&[job(1, Normal)]).await.unwrap();
+    let first = connection();
+    let port = master.port().to_string();
+    server.ask::<()>(redis::cmd("REPLICAOF").arg("127.0.0.1").arg(port));
+    for _ in 0..2 {
+        let refused = queue.push(&[job(2, Normal)]).await.unwrap_err();
+        assert!(refused.to_string().contains("replica"), "{refused}");
+    }
+    let second = connection();
+    assert!(first.is_some() && second > first, "{first:?} {second:?}");
+}
