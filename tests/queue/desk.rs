@@ -118,7 +118,11 @@ impl Desk {
 
     /// Fails the test when a job starts for a while.
     pub async fn stays_quiet(&mut self) {
-        if let Ok(job) = timeout(QUIET, self.started.recv()).await {
+        self.stays_quiet_for(QUIET).await;
+    }
+
+    pub async fn stays_quiet_for(&mut self, time: Duration) {
+        if let Ok(job) = timeout(time, self.started.recv()).await {
             panic!("{job:?} started");
         }
     }

@@ -84,7 +84,7 @@ async fn an_idle_worker_asks_little_of_redis() {
         count.unwrap().parse().unwrap()
     };
     let before = calls();
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    desk.stays_quiet_for(Duration::from_secs(3)).await;
     let idle = calls() - before;
     println!("idle: {idle} script calls in 3 s");
     assert!(idle <= 9, "{idle} calls in 3 s");
