@@ -44,7 +44,7 @@ async fn helper_worker() {
     let queue = on(args.next().unwrap()).await;
     let handler = |job: Job| async move {
         println!("runs {}", job.id);
-        std::future::pending().await
+        std::future::pending::<()>().await;
     };
     queue
         .work(2, handler, CancellationToken::new())

@@ -18,7 +18,7 @@ use link::Link;
 
 /// How long a job stays with a worker that no longer speaks of it. With [`BEAT`], the longest time from the death of a
 /// worker to another one taking its jobs; long enough to outlive a server that stalls for two seconds.
-const LEASE: Duration = Duration::from_millis(3_000);
+const LEASE: Duration = Duration::from_secs(3);
 
 /// How often a worker renews its leases and looks for lapsed ones. Also how long a lost wake-up can matter.
 pub(super) const BEAT: Duration = Duration::from_millis(500);

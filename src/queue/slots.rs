@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{Job, Reach};
 use crate::domain::schedule::Priority;
@@ -45,10 +45,7 @@ impl Slots {
     }
 
     fn try_open(&self) -> Option<OwnedSemaphorePermit> {
-        match Arc::clone(&self.open).try_acquire_owned() {
-            Ok(permit) => Some(permit),
-            Err(TryAcquireError::NoPermits | TryAcquireError::Closed) => None,
-        }
+        Arc::clone(&self.open).try_acquire_owned().ok()
     }
 
     /// Waits until the slot may reach further than now; for ever if it reaches all lanes already.

@@ -223,8 +223,8 @@ where
     let handlers = shared.handlers.clone();
     let task = handlers.spawn(async move {
         let Taken { job, run, slot } = taken;
-        let handled = AssertUnwindSafe(async { handler(job.clone()).await }).catch_unwind();
-        if handled.await.is_err() {
+        let outcome = AssertUnwindSafe(async { handler(job.clone()).await }).catch_unwind();
+        if outcome.await.is_err() {
             tracing::error!(job = %job.id, submission = %job.submission, "a handler panicked");
         }
         finish(&shared, &job).await;

@@ -155,6 +155,8 @@ pub async fn a_waiting_worker_starts_a_pushed_job_at_once(queue: Queue) {
     desk.started().await;
     let mut latencies = Vec::new();
     for n in 1..=21 {
+        // Idle: it has looked for more, found nothing, and waits.
+        desk.stays_quiet_for(QUIET / 10).await;
         let pushed = Instant::now();
         queue.push(&[job(n, Normal)]).await.unwrap();
         desk.started().await;

@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 /// How long anything may take on a machine that is busy with other tests.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Long enough for something to happen that must not happen.
 pub const QUIET: Duration = Duration::from_millis(300);
@@ -118,7 +118,11 @@ impl Desk {
 
     /// Fails the test when a job starts for a while.
     pub async fn stays_quiet(&mut self) {
-        if let Ok(job) = timeout(QUIET, self.started.recv()).await {
+        self.stays_quiet_for(QUIET).await;
+    }
+
+    pub async fn stays_quiet_for(&mut self, time: Duration) {
+        if let Ok(job) = timeout(time, self.started.recv()).await {
             panic!("{job:?} started");
         }
     }

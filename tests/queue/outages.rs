@@ -62,23 +62,41 @@ async fn work_goes_on_after_redis_restarts_under_load() {
 }
 
 #[tokio::test]
-async fn a_flushed_queue_is_filled_again_and_nothing_here_runs_twice_at_once() {
+async fn a_flushed_queue_is_filled_again_and_what_runs_here_is_not_started_twice() {
     let server = Redis::start();
     let queue = on(&server).await;
-    let mut desk = Desk::gated(&queue, 4);
+    let mut desk = Desk::gated(&queue, 8);
     let all = jobs(0..20, Critical);
-    queue.push(&all).await.unwrap();
-    desk.starts(4).await;
+    queue.push(&all[..4]).await.unwrap();
+    assert_eq!(desk.starts(4).await, all[..4]);
     server.flushall();
     let pushed = queue.push(&all).await.unwrap();
     assert_eq!(pushed, [Pushed::New; 20], "Redis remembers nothing");
+    assert_eq!(desk.starts(4).await, all[4..8], "the first four still run");
     desk.stays_quiet().await;
-    desk.release(1_000);
-    desk.starts(16).await;
-    assert_eq!(desk.most_at_once(), 4);
-    queue.push(&[job(100, Normal)]).await.unwrap();
-    assert_eq!(desk.started().await, job(100, Normal));
-    desk.close().await;
+    desk.release(all.len());
+    assert_eq!(desk.starts(12).await, all[8..]);
+    assert_eq!(desk.close().await, []);
+    assert_eq!(server.key_count(), 0);
+}
+
+#[tokio::test]
+async fn a_job_that_ends_after_its_lease_lapsed_does_not_run_again() {
+    let server = Redis::start();
+    let queue = on(&server).await;
+    let mut desk = Desk::gated(&queue, 1);
+    let job = job(1, Critical);
+    queue.push(std::slice::from_ref(&job)).await.unwrap();
+    desk.started().await;
+    // As after a worker that hung for longer than a lease: the job waits again while it still runs.
+    let id = job.id.as_str();
+    server.ask::<u64>(redis::cmd("ZREM").arg("tender:critical:leases").arg(id));
+    server.ask::<u64>(redis::cmd("LPUSH").arg("tender:critical:waiting").arg(id));
+    let again = queue.push(std::slice::from_ref(&job)).await.unwrap();
+    assert_eq!(again, [Pushed::Duplicate]);
+    desk.release(2);
+    assert_eq!(desk.close().await, []);
+    assert_eq!(server.key_count(), 0);
 }
 
 #[tokio::test]
@@ -89,12 +107,12 @@ async fn a_stalled_redis_neither_ends_a_worker_nor_repeats_a_job() {
     queue.push(&jobs(0..2, Normal)).await.unwrap();
     desk.starts(2).await;
     server.pause();
-    let late = tokio::spawn({
+    let mut late = tokio::spawn({
         let queue = queue.clone();
         async move { queue.push(&jobs(2..4, Critical)).await }
     });
-    tokio::time::sleep(STALL).await;
-    assert!(!late.is_finished(), "the stalled server has not answered");
+    let early = tokio::time::timeout(STALL, &mut late).await;
+    assert!(early.is_err(), "the stalled server answers nobody");
     server.resume();
     assert_eq!(late.await.unwrap().unwrap(), [Pushed::New; 2]);
     assert_eq!(desk.starts(2).await, jobs(2..4, Critical));
@@ -152,4 +170,26 @@ async fn a_worker_ends_in_time_although_redis_is_gone() {
     server.kill9();
     desk.release(1);
     tokio::time::timeout(PATIENCE, desk.close()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_that_became_a_replica_is_connected_to_anew() {
+    let (server, master) = (Redis::start(), Redis::start());
+    let queue = on(&server).await;
+    let connection = || -> Option<u64> {
+        let clients: String = server.ask(redis::cmd("CLIENT").arg("LIST"));
+        let ours = clients.lines().filter(|line| line.contains("cmd=evalsha"));
+        ours.filter_map(|line| line.strip_prefix("id=")?.split(' ').next()?.parse().ok())
+            .max()
+    };
+    queue.push(&[job(1, Normal)]).await.unwrap();
+    let first = connection();
+    let port = master.port().to_string();
+    server.ask::<()>(redis::cmd("REPLICAOF").arg("127.0.0.1").arg(port));
+    for _ in 0..2 {
+        let refused = queue.push(&[job(2, Normal)]).await.unwrap_err();
+        assert!(refused.to_string().contains("replica"), "{refused}");
+    }
+    let second = connection();
+    assert!(first.is_some() && second > first, "{first:?} {second:?}");
 }

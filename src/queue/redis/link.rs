@@ -10,8 +10,8 @@ use std::{
 };
 
 use ::redis::{
-    AsyncConnectionConfig, Client, IntoConnectionInfo, ProtocolVersion, PushInfo, PushKind,
-    RedisError, aio::MultiplexedConnection,
+    AsyncConnectionConfig, Client, ErrorKind, IntoConnectionInfo, ProtocolVersion, PushInfo,
+    PushKind, RedisError, ServerErrorKind, aio::MultiplexedConnection,
 };
 use tokio::sync::{Mutex, watch};
 
@@ -32,6 +32,14 @@ pub(super) struct Link {
     /// Attempts to connect so far, so that callers who queued behind a failed one fail with it.
     attempts: AtomicU64,
     listening: AtomicBool,
+}
+
+/// Whether a connection may be of no use after this error. A server that has become a read-only replica answers well,
+/// but another one is the master by now, and a new connection finds it.
+fn is_useless_after(error: &RedisError) -> bool {
+    error.is_io_error()
+        || error.is_unrecoverable_error()
+        || error.kind() == ErrorKind::Server(ServerErrorKind::ReadOnly)
 }
 
 /// A connection that was made once, and may be gone by now.
@@ -128,7 +136,7 @@ impl Link {
         answer: Result<T, RedisError>,
     ) -> Result<T, QueueError> {
         if let Err(error) = &answer
-            && (error.is_io_error() || error.is_timeout() || error.is_unrecoverable_error())
+            && is_useless_after(error)
         {
             // Somebody may have made a new one meanwhile.
             let mut state = self.state.lock().await;
