@@ -14,7 +14,7 @@ use crate::flow::reason::Reason;
 use crate::flow::requeue::{self, Requeued};
 use crate::flow::withdraw::{self, Withdrawn};
 
-use super::App;
+use super::Shared;
 use super::auth::{Caller, Operates};
 use super::body::Document;
 use super::problem::{Code, Problem};
@@ -41,7 +41,7 @@ impl Admin {
         &self,
         caller: Caller<Operates>,
         id: Path<Uuid>,
-        app: Data<&Arc<App>>,
+        app: Data<&Arc<Shared>>,
         body: Document<StaffRequest>,
     ) -> Result<Json<Transaction>, ChangeRefused> {
         let reason = Reason::read(&body.value).map_err(invalid_payload)?;
@@ -81,7 +81,7 @@ impl Admin {
         &self,
         caller: Caller<Operates>,
         id: Path<Uuid>,
-        app: Data<&Arc<App>>,
+        app: Data<&Arc<Shared>>,
         body: Document<StaffRequest>,
     ) -> Result<Json<Transaction>, ChangeRefused> {
         let reason = Reason::read(&body.value).map_err(invalid_payload)?;

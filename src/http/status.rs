@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::domain::ids::{SubmissionId, Version};
 use crate::ledger::types::Submission;
 
-use super::App;
+use super::Shared;
 use super::refusal::StatusRefused;
 use super::resource::TransactionStatus;
 use super::transactions::no_such_transaction;
@@ -77,7 +77,7 @@ impl Statuses {
         #[oai(name = "If-None-Match")]
         _if_none_match: Header<Option<String>>,
         headers: &HeaderMap,
-        app: Data<&Arc<App>>,
+        app: Data<&Arc<Shared>>,
     ) -> Result<StatusAnswer, StatusRefused> {
         let id = SubmissionId(id.0);
         let mut row = find(app.0, id).await?;
@@ -104,7 +104,7 @@ impl Statuses {
     }
 }
 
-async fn find(app: &App, id: SubmissionId) -> Result<Submission, StatusRefused> {
+async fn find(app: &Shared, id: SubmissionId) -> Result<Submission, StatusRefused> {
     let row = app.ledger.submission(id).await?;
     row.ok_or_else(|| no_such_transaction().into())
 }

@@ -16,7 +16,7 @@ use crate::flow::fields::{BadPayload, Fault};
 use crate::ledger::types::Submission;
 use crate::ledger::{Cursor, ListFilter};
 
-use super::App;
+use super::Shared;
 use super::auth::{Caller, Pushes, Reads};
 use super::body::Document;
 use super::problem::{Code, Problem};
@@ -78,7 +78,7 @@ impl Transactions {
         #[oai(name = "Idempotency-Key")]
         _idempotency_key: Header<Option<String>>,
         request: &Request,
-        app: Data<&Arc<App>>,
+        app: Data<&Arc<Shared>>,
         body: Document<NewTransaction>,
     ) -> Result<Pushed, PushRefused> {
         let parsed = accept::parse(&body.value).map_err(invalid_payload)?;
@@ -119,7 +119,7 @@ impl Transactions {
         /// How many, 1 to 200; 50 if absent.
         #[oai(validator(minimum(value = "1"), maximum(value = "200")))]
         limit: Query<Option<u64>>,
-        app: Data<&Arc<App>>,
+        app: Data<&Arc<Shared>>,
     ) -> Result<Json<TransactionPage>, ListRefused> {
         let after = cursor.0.as_deref().map(parse_cursor).transpose()?;
         let filter = ListFilter {
@@ -148,7 +148,7 @@ impl Transactions {
         &self,
         caller: Caller<Reads>,
         id: Path<Uuid>,
-        app: Data<&Arc<App>>,
+        app: Data<&Arc<Shared>>,
     ) -> Result<Json<TransactionDetail>, ReadRefused> {
         let row = own(app.0, caller.tenant(), SubmissionId(id.0)).await?;
         let attempts = app.ledger.attempts(row.id).await?;
@@ -157,7 +157,7 @@ impl Transactions {
 }
 
 /// Another tenant's transaction is as absent as one that does not exist.
-async fn own(app: &App, tenant: &Tenant, id: SubmissionId) -> Result<Submission, Problem> {
+async fn own(app: &Shared, tenant: &Tenant, id: SubmissionId) -> Result<Submission, Problem> {
     app.ledger
         .submission(id)
         .await?
@@ -170,7 +170,7 @@ pub fn no_such_transaction() -> Problem {
     Problem::new(Code::NotFound, "there is no such transaction")
 }
 
-fn accepted(app: &App, row: &Submission) -> Json<AcceptedTransaction> {
+fn accepted(app: &Shared, row: &Submission) -> Json<AcceptedTransaction> {
     Json(AcceptedTransaction::new(row, app.settings.base_fee))
 }
 
