@@ -12,6 +12,7 @@ mod body;
 mod code;
 mod edge;
 mod json;
+mod patience;
 mod problem;
 mod refusal;
 mod requests;

@@ -118,7 +118,7 @@ impl From<LedgerError> for Problem {
             ),
             LedgerError::CommitUnknown(_) => Self::new(
                 Code::CommitUnknown,
-                "the ledger's answer was lost: send the same request with the same idempotency key again",
+                "the ledger's answer was lost: send the same request, with the same idempotency key, again",
             ),
             LedgerError::Corrupt(_) => Self::new(Code::Internal, "a stored row cannot be read"),
         }
@@ -264,7 +264,7 @@ mod tests {
             );
         }
         let unknown = Problem::from(LedgerError::CommitUnknown(text())).detail;
-        assert!(unknown.contains("same idempotency key again"));
+        assert!(unknown.contains("the same idempotency key, again"));
     }
 
     #[test]

@@ -13,6 +13,7 @@ use poem_openapi::{ApiResponse, Object, OpenApi};
 use crate::flow::fields::Fault;
 
 use super::Shared;
+use super::patience::reading;
 use super::problem::{Code, Problem};
 use super::refusal::{MetricsRefused, ReadyRefused};
 
@@ -90,10 +91,10 @@ impl Service {
     #[oai(path = "/metrics", method = "get", operation_id = "metrics")]
     async fn metrics(&self, app: Data<&Arc<Shared>>) -> Result<PlainText<String>, MetricsRefused> {
         // Without the ledger the other metrics are worth the more.
-        if let Ok(counts) = app.ledger.counts().await {
+        if let Ok(counts) = reading(app.ledger.counts()).await {
             app.metrics.set_depth(&counts);
         }
-        if let Ok(pool) = app.ledger.pool().await {
+        if let Ok(pool) = reading(app.ledger.pool()).await {
             app.metrics
                 .set_channels(pool.free, pool.leased, pool.quarantined);
         }

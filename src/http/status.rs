@@ -15,6 +15,7 @@ use crate::domain::ids::{SubmissionId, Version};
 use crate::ledger::types::Submission;
 
 use super::Shared;
+use super::patience::reading;
 use super::refusal::StatusRefused;
 use super::resource::TransactionStatus;
 use super::transactions::no_such_transaction;
@@ -105,7 +106,7 @@ impl Statuses {
 }
 
 async fn find(app: &Shared, id: SubmissionId) -> Result<Submission, StatusRefused> {
-    let row = app.ledger.submission(id).await?;
+    let row = reading(app.ledger.submission(id)).await?;
     row.ok_or_else(|| no_such_transaction().into())
 }
 

@@ -19,6 +19,7 @@ use crate::ledger::{Cursor, ListFilter};
 use super::Shared;
 use super::auth::{Caller, Pushes, Reads};
 use super::body::Document;
+use super::patience::{reading, writing};
 use super::problem::{Code, Problem};
 use super::refusal::{ListRefused, PushRefused, ReadRefused};
 use super::requests::NewTransaction;
@@ -83,7 +84,7 @@ impl Transactions {
     ) -> Result<Pushed, PushRefused> {
         let parsed = accept::parse(&body.value).map_err(invalid_payload)?;
         let key = resolve_key(request, parsed.derived_key.clone())?;
-        let outcome = accept::accept(&app.ledger, caller.tenant(), &key, &parsed).await?;
+        let outcome = writing(accept::accept(&app.ledger, caller.tenant(), &key, &parsed)).await?;
         Ok(match outcome {
             Outcome::New(row) => {
                 app.nudge.notify_one();
@@ -129,7 +130,7 @@ impl Transactions {
             ..ListFilter::default()
         };
         let limit = limit.0.unwrap_or(DEFAULT_PAGE).min(MAX_PAGE);
-        let (rows, next) = app.ledger.list(&filter, after, limit).await?;
+        let (rows, next) = reading(app.ledger.list(&filter, after, limit)).await?;
         Ok(Json(TransactionPage {
             items: rows.iter().map(Into::into).collect(),
             next_cursor: next.map(|cursor| cursor.to_string()),
@@ -151,15 +152,14 @@ impl Transactions {
         app: Data<&Arc<Shared>>,
     ) -> Result<Json<TransactionDetail>, ReadRefused> {
         let row = own(app.0, caller.tenant(), SubmissionId(id.0)).await?;
-        let attempts = app.ledger.attempts(row.id).await?;
+        let attempts = reading(app.ledger.attempts(row.id)).await?;
         Ok(Json(TransactionDetail::new(&row, &attempts)))
     }
 }
 
 /// Another tenant's transaction is as absent as one that does not exist.
 async fn own(app: &Shared, tenant: &Tenant, id: SubmissionId) -> Result<Submission, Problem> {
-    app.ledger
-        .submission(id)
+    reading(app.ledger.submission(id))
         .await?
         .filter(|row| row.tenant == *tenant)
         .ok_or_else(no_such_transaction)
