@@ -3,13 +3,20 @@
 //! Modules in reading order:
 //!
 //! - [`domain`]: the rules, pure
-//! - [`ledger`]: the rows, in SQL
-//! - [`flow`]: use cases
+//! - [`flow`]: one use case a file
 //! - [`http`]: the API
-//! - [`metrics`]: counters and gauges
+//! - [`ledger`], [`queue`], [`stellar`]: SQL, lanes and the network
+//! - [`config`]: settings, read once and checked at start
+//! - [`cli`]: the commands
+//! - [`telemetry`], [`metrics`]: the log and what is counted
 
+pub mod cli;
+pub mod config;
 pub mod domain;
 pub mod flow;
 pub mod http;
 pub mod ledger;
 pub mod metrics;
+pub mod queue;
+pub mod stellar;
+pub mod telemetry;

@@ -1,2 +1,15 @@
-//! x
-fn main() {}
+//! The `tender` program: parses the command, starts the log, runs one role.
+
+use clap::Parser;
+use std::process::ExitCode;
+use tender::cli::{self, Cli};
+use tender::config::{Log, Source};
+use tender::telemetry;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let source = Source::from_process(cli.env_file.as_deref());
+    telemetry::start(&Log::early(&source));
+    cli::run(cli.command, &source).await
+}

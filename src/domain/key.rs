@@ -164,6 +164,27 @@ impl JobId {
     }
 }
 
+/// A text is no id of a job of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a job id: tx:<32 hex digits>.<round> is needed")]
+pub struct BadJobId;
+
+impl FromStr for JobId {
+    type Err = BadJobId;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (hash, round) = text
+            .strip_prefix("tx:")
+            .and_then(|rest| rest.split_once('.'))
+            .ok_or(BadJobId)?;
+        let hash_is_hex = hash.len() == 32 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !hash_is_hex || round.parse::<i64>().is_err() {
+            return Err(BadJobId);
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
 impl fmt::Display for JobId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -220,6 +241,17 @@ mod tests {
         assert_ne!(KeyTag::of(&acme, &key), KeyTag::of(&other, &key));
         assert_ne!(JobId::of(&acme, &key, 1), JobId::of(&acme, &key, 2));
         assert!(JobId::of(&acme, &key, 1).as_str().starts_with("tx:"));
+    }
+
+    #[test]
+    fn a_job_id_survives_the_round_trip_and_other_texts_do_not_parse() {
+        let (acme, key) = names("acme", "invoice-7");
+        let job = JobId::of(&acme, &key, 12);
+        assert_eq!(job.as_str().parse(), Ok(job.clone()));
+        let ulid = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
+        for other in ["", "17", ulid, "tx:", "tx:ab.1", &job.as_str()[..35]] {
+            assert_eq!(other.parse::<JobId>(), Err(BadJobId), "{other}");
+        }
     }
 
     proptest! {

@@ -13,7 +13,7 @@ pub use request::{Request, parse};
 
 use crate::domain::key::{Fingerprint, IdempotencyKey, Tenant};
 use crate::ledger::Ledger;
-use crate::ledger::types::{Accepted, LedgerError, NewSubmission, Submission};
+use crate::ledger::{Accepted, LedgerError, NewSubmission, Submission};
 
 /// What accepting came to.
 #[derive(Clone, Debug)]

@@ -13,8 +13,8 @@ use subtle::ConstantTimeEq;
 
 use crate::domain::key::Tenant;
 use crate::ledger::Ledger;
-use crate::ledger::keys::{ApiKey, NewKey};
-use crate::ledger::types::LedgerError;
+use crate::ledger::LedgerError;
+use crate::ledger::{ApiKey, NewKey};
 
 const PREFIX: &str = "tender";
 const ID_BYTES: usize = 8;

@@ -1,14 +1,26 @@
 //! One use case a file: load, decide, write, act.
 //!
 //! - [`accept`]: a request becomes a row, once per key
+//! - [`feed`]: due rows become jobs
+//! - [`submit`]: a job becomes a recorded envelope; [`send`] sends recorded bytes
+//! - [`reconcile`]: rows become settled, by evidence; [`chain`] is the time they are judged by
+//! - [`provision`]: channel accounts come to exist
+//! - [`backoff`]: delays between tries
 //! - [`withdraw`]: a row that was not sent is cancelled
 //! - [`requeue`]: staff run a failed row again
 //! - [`keys`]: API keys are made, listed, revoked and checked
 //! - [`fields`], [`reason`]: reading requests with all their faults; why staff change something
 
 pub mod accept;
+pub mod backoff;
+pub mod chain;
+pub mod feed;
 pub mod fields;
 pub mod keys;
+pub mod provision;
 pub mod reason;
+pub mod reconcile;
 pub mod requeue;
+pub mod send;
+pub mod submit;
 pub mod withdraw;

@@ -3,7 +3,7 @@
 use crate::domain::ids::SubmissionId;
 use crate::domain::submission::{Event, Status, Verdict};
 use crate::ledger::Ledger;
-use crate::ledger::types::{Applied, LedgerError, Submission};
+use crate::ledger::{Applied, LedgerError, Submission};
 
 use super::reason::Reason;
 use super::withdraw::{RACES, staff_change};

@@ -6,7 +6,7 @@ use crate::domain::ids::SubmissionId;
 use crate::domain::submission::{Event, Status};
 use crate::flow::reason::Reason;
 use crate::ledger::Ledger;
-use crate::ledger::types::{Applied, Change, LedgerError, Submission};
+use crate::ledger::{Applied, Change, LedgerError, Submission};
 
 /// Times a lost race against another writer is run again.
 pub(super) const RACES: u32 = 5;

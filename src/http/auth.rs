@@ -14,9 +14,9 @@ use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
 
 use crate::domain::key::Tenant;
 use crate::flow::keys::{Scope, Token, allows};
+use crate::ledger::ApiKey;
 use crate::ledger::Ledger;
-use crate::ledger::keys::ApiKey;
-use crate::ledger::types::LedgerError;
+use crate::ledger::LedgerError;
 
 use super::patience::reading;
 use super::problem::{Code, Problem};

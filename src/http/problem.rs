@@ -6,7 +6,7 @@ use poem_openapi::registry::{MetaHeader, MetaMediaType, MetaResponse, MetaRespon
 use poem_openapi::types::Type;
 
 use crate::flow::fields::Fault;
-use crate::ledger::types::LedgerError;
+use crate::ledger::LedgerError;
 
 pub use super::code::Code;
 

@@ -3,7 +3,7 @@
 use poem_openapi::ApiResponse;
 use poem_openapi::registry::{MetaResponses, Registry};
 
-use crate::ledger::types::LedgerError;
+use crate::ledger::LedgerError;
 
 use super::problem::{self, Problem};
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use crate::ledger::types::{Attempt, Millis, Submission};
+use crate::ledger::{Attempt, Millis, Submission};
 
 use super::words::{CategoryWord, KindWord, PriorityWord, StatusWord, VerdictWord};
 

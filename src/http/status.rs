@@ -12,7 +12,7 @@ use poem_openapi::{ApiResponse, OpenApi};
 use uuid::Uuid;
 
 use crate::domain::ids::{SubmissionId, Version};
-use crate::ledger::types::Submission;
+use crate::ledger::Submission;
 
 use super::Shared;
 use super::patience::reading;

@@ -13,7 +13,7 @@ use crate::domain::ids::SubmissionId;
 use crate::domain::key::{IdempotencyKey, Tenant};
 use crate::flow::accept::{self, Outcome};
 use crate::flow::fields::{BadPayload, Fault};
-use crate::ledger::types::Submission;
+use crate::ledger::Submission;
 use crate::ledger::{Cursor, ListFilter};
 
 use super::Shared;

@@ -111,6 +111,26 @@ pub enum SendState {
     Stopped(Cause),
 }
 
+/// What the row shall ask for next. Delays count from the moment of writing, by the database's clock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SendPlan {
+    /// Nothing: wait for a ledger.
+    Wait,
+    /// The same bytes again, after that delay.
+    Resend(Duration),
+    /// A higher bid, after that delay.
+    RaiseFee {
+        /// Full fee the network asked for, in stroops.
+        required: i64,
+        /// Operations it was asked for.
+        operations: i64,
+        /// Not before.
+        after: Duration,
+    },
+    /// Nothing any more: sending again changes nothing.
+    Stop(Cause),
+}
+
 /// A recorded envelope. Append-only: no hash is ever erased.
 #[derive(Clone, Debug)]
 pub struct Attempt {
@@ -181,7 +201,7 @@ pub struct Change {
     /// What happened.
     pub event: Event,
     /// What the row asks for next, if that changes.
-    pub sending: Option<SendState>,
+    pub sending: Option<SendPlan>,
     /// Shown to staff.
     pub last_error: Option<String>,
     /// Goes into the row for a terminal or indeterminate outcome, and into the log in any case.
@@ -231,6 +251,21 @@ pub enum ChannelState {
     Leased,
     /// Set aside until staff verify it.
     Quarantined,
+}
+
+impl ChannelState {
+    /// All states.
+    pub const ALL: [Self; 3] = [Self::Free, Self::Leased, Self::Quarantined];
+
+    /// The name in the ledger.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Free => "free",
+            Self::Leased => "leased",
+            Self::Quarantined => "quarantined",
+        }
+    }
 }
 
 /// A channel account. SQL holds public keys only.
@@ -302,12 +337,15 @@ pub struct Rules {
     pub backoff_max: Duration,
     /// How long a claim lasts without recording an envelope.
     pub claim_ttl: Duration,
+    /// After recording an envelope the row asks for a resend after this delay, unless an answer says otherwise: whoever
+    /// recorded it may have died before sending it.
+    pub resend_after: Duration,
     /// Submissions building, submitted or confirming at once (INDETERMINATE ones excepted), over all processes.
     pub max_in_flight: Option<u64>,
 }
 
 /// Why the ledger could not do it.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum LedgerError {
     /// Nothing was written; another try can help.
     #[error("the ledger is not reachable: {0}")]
@@ -321,4 +359,28 @@ pub enum LedgerError {
     /// A row does not read as what was written.
     #[error("a row of the ledger cannot be read: {0}")]
     Corrupt(String),
+}
+
+impl Change {
+    /// A transition of a row as it was read, with nothing else to note.
+    #[must_use]
+    pub fn new(read: &Submission, event: Event, actor: &str) -> Self {
+        Self::of(read.id, read.version, event, actor)
+    }
+
+    /// A transition of the row of that id and version, with nothing else to note.
+    #[must_use]
+    pub fn of(id: SubmissionId, version: Version, event: Event, actor: &str) -> Self {
+        Self {
+            id,
+            version,
+            event,
+            sending: None,
+            last_error: None,
+            evidence: None,
+            tx_hash: None,
+            account_sequence: None,
+            actor: actor.to_owned(),
+        }
+    }
 }

@@ -14,7 +14,7 @@ use tender::domain::submission::Budget;
 use tender::flow::keys::{self, Scope};
 use tender::http::{App, Check, Readiness, Settings};
 use tender::ledger::Ledger;
-use tender::ledger::types::Rules;
+use tender::ledger::Rules;
 use tender::metrics::Metrics;
 use tokio::net::TcpListener;
 use tokio::sync::Notify;

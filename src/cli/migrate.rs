@@ -1,0 +1,37 @@
+//! `tender migrate`: the tables of the ledger.
+
+use super::CliError;
+use crate::config::{Source, StoreConfig};
+use clap::Subcommand;
+use std::process::ExitCode;
+
+/// What to do with the tables.
+#[derive(Clone, Debug, Subcommand)]
+pub enum MigrateCommand {
+    /// Apply every migration that is missing
+    Up,
+    /// Take migrations back, with all rows of their tables
+    Down {
+        /// How many, the latest first
+        #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+        steps: u32,
+        /// Confirms that the rows may go: a ledger that forgets its keys can pay them again
+        #[arg(long, required = true)]
+        yes: bool,
+    },
+    /// List migrations, applied or missing
+    Status,
+}
+
+#[expect(
+    clippy::unused_async,
+    reason = "the machinery it will await is not built yet"
+)]
+pub(super) async fn run(command: MigrateCommand, source: &Source) -> Result<ExitCode, CliError> {
+    let _config = StoreConfig::load(source)?;
+    match command {
+        MigrateCommand::Up => Err(CliError::Unavailable("migrate up")),
+        MigrateCommand::Down { .. } => Err(CliError::Unavailable("migrate down")),
+        MigrateCommand::Status => Err(CliError::Unavailable("migrate status")),
+    }
+}

@@ -1,0 +1,14 @@
+//! `tender reconciler`.
+
+use super::CliError;
+use crate::config::{ReconcilerConfig, Source};
+use std::process::ExitCode;
+
+#[expect(
+    clippy::unused_async,
+    reason = "the machinery it will await is not built yet"
+)]
+pub(super) async fn run(source: &Source) -> Result<ExitCode, CliError> {
+    let _config = ReconcilerConfig::load(source)?;
+    Err(CliError::Unavailable("reconciler"))
+}

@@ -1,0 +1,193 @@
+//! The keys that sign: of the treasury, of the account that pays fees, of the channel accounts.
+
+use super::reader::Reader;
+use super::registry::Group;
+use super::secret::{ChannelSeed, SigningSecret};
+use super::setting::{Presence, Setting, Shape};
+use secrecy::{ExposeSecret, SecretString};
+
+/// Most channel accounts a pool may have.
+const MAX_CHANNELS: usize = 1_000;
+/// Said alike by worker and reconciler, so that a check of both says it once.
+const NO_TREASURY: &str =
+    "is required and not set (a reconciler can do with STELLAR_FEE_SOURCE_SECRET instead)";
+
+static TREASURY: Setting = Setting::text(
+    "STELLAR_TREASURY_SECRET",
+    Presence::Optional("workers and `channels` need it"),
+    "secret key (S...)",
+    "The account that payments come from.",
+)
+.secret();
+static FEE_SOURCE: Setting = Setting::text(
+    "STELLAR_FEE_SOURCE_SECRET",
+    Presence::Optional("the treasury pays"),
+    "secret key (S...)",
+    "The account that pays the fees of fee-bumps. A reconciler that has it needs no treasury key.",
+)
+.secret();
+static SEED: Setting = Setting::text(
+    "STELLAR_CHANNEL_SEED",
+    Presence::Optional("STELLAR_CHANNEL_ACCOUNTS lists the accounts"),
+    "16 to 64 bytes in hex",
+    "Seed from which the channel accounts are derived by SEP-5 paths, so that one secret recovers the pool. For a mnemonic give its 64-byte BIP-39 seed. Excludes STELLAR_CHANNEL_ACCOUNTS.",
+)
+.secret();
+static COUNT: Setting = Setting::new(
+    "STELLAR_CHANNEL_COUNT",
+    Presence::Default("20"),
+    Shape::Number {
+        unit: "accounts",
+        min: 1,
+        max: MAX_CHANNELS as u64,
+    },
+    "How many channel accounts are derived from the seed; at most so many submissions are under way at a time.",
+);
+static ACCOUNTS: Setting = Setting::text(
+    "STELLAR_CHANNEL_ACCOUNTS",
+    Presence::Optional("STELLAR_CHANNEL_SEED derives them"),
+    "secret keys (S...), comma-separated, at most 1000",
+    "Secret keys of the channel accounts. Excludes STELLAR_CHANNEL_SEED and STELLAR_CHANNEL_COUNT.",
+)
+.secret();
+
+static SETTINGS: &[&Setting] = &[&TREASURY, &FEE_SOURCE, &SEED, &COUNT, &ACCOUNTS];
+pub(super) const GROUP: Group = Group {
+    title: "Signing keys",
+    settings: SETTINGS,
+};
+
+/// Every key a worker signs with.
+#[derive(Clone, Debug)]
+pub struct Signers {
+    /// Key of the account that payments come from.
+    pub treasury: SigningSecret,
+    /// Key of the account that pays for fee-bumps; the treasury's unless another was named.
+    pub fee_source: SigningSecret,
+    /// Keys of the channel accounts.
+    pub channels: ChannelKeys,
+}
+
+/// Where the keys of the channel accounts come from.
+#[derive(Clone, Debug)]
+pub enum ChannelKeys {
+    /// Derived from one seed.
+    Seed {
+        /// The seed.
+        seed: ChannelSeed,
+        /// How many accounts.
+        count: u32,
+    },
+    /// Listed one by one; distinct, at least one.
+    Listed(Vec<SigningSecret>),
+}
+
+impl ChannelKeys {
+    /// Number of channel accounts.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Seed { count, .. } => *count as usize,
+            Self::Listed(keys) => keys.len(),
+        }
+    }
+}
+
+impl Signers {
+    pub(super) fn parse(r: &mut Reader) -> Option<Self> {
+        if !r.is_set(&TREASURY) {
+            r.fault(&TREASURY, NO_TREASURY);
+        }
+        let treasury = key(r, &TREASURY);
+        let fee_source = key(r, &FEE_SOURCE).or_else(|| treasury.clone());
+        let channels = channels(r);
+        if let Some(ChannelKeys::Listed(keys)) = &channels {
+            let lists =
+                |key: &Option<SigningSecret>| key.as_ref().is_some_and(|k| keys.contains(k));
+            if lists(&treasury) || lists(&fee_source) {
+                let problem = "lists the treasury or the fee source: a channel account must serve nothing else";
+                r.fault(&ACCOUNTS, problem);
+            }
+        }
+        Some(Self {
+            treasury: treasury?,
+            fee_source: fee_source?,
+            channels: channels?,
+        })
+    }
+}
+
+/// The one key a reconciler needs, to raise fees: the fee source's, or the treasury's in its place.
+pub(super) fn fee_source(r: &mut Reader) -> Option<SigningSecret> {
+    if r.is_set(&FEE_SOURCE) {
+        return key(r, &FEE_SOURCE);
+    }
+    if !r.is_set(&TREASURY) {
+        r.fault(&TREASURY, NO_TREASURY);
+    }
+    key(r, &FEE_SOURCE).or_else(|| key(r, &TREASURY))
+}
+
+fn key(r: &mut Reader, setting: &'static Setting) -> Option<SigningSecret> {
+    let secret = r.secret(setting)?;
+    let key = SigningSecret::parse(secret.expose_secret());
+    key.map_err(|problem| r.fault(setting, problem)).ok()
+}
+
+fn channels(r: &mut Reader) -> Option<ChannelKeys> {
+    let (seeded, listed) = (r.is_set(&SEED), r.is_set(&ACCOUNTS));
+    let (seed, count, list) = (r.secret(&SEED), r.number(&COUNT), r.secret(&ACCOUNTS));
+    match (seeded, listed) {
+        (false, false) => {
+            r.fault(
+                &SEED,
+                "is required by workers and not set, nor is STELLAR_CHANNEL_ACCOUNTS in its place",
+            );
+        }
+        (true, true) => r.fault(
+            &SEED,
+            "contradicts STELLAR_CHANNEL_ACCOUNTS: set one of them",
+        ),
+        (false, true) if r.is_set(&COUNT) => {
+            r.fault(
+                &COUNT,
+                "contradicts STELLAR_CHANNEL_ACCOUNTS, which says itself how many there are",
+            );
+        }
+        (false, true) | (true, false) => {}
+    }
+    let seed = seed.and_then(|seed| {
+        let parsed = ChannelSeed::parse(seed.expose_secret());
+        parsed.map_err(|problem| r.fault(&SEED, problem)).ok()
+    });
+    let keys = list.map(|list| listed_keys(r, &list));
+    match (seed, keys) {
+        (Some(seed), _) => Some(ChannelKeys::Seed {
+            seed,
+            count: count?,
+        }),
+        (None, Some(keys)) => Some(ChannelKeys::Listed(keys)),
+        (None, None) => None,
+    }
+}
+
+fn listed_keys(r: &mut Reader, list: &SecretString) -> Vec<SigningSecret> {
+    let mut keys: Vec<SigningSecret> = Vec::new();
+    for (at, part) in list.expose_secret().split(',').enumerate() {
+        if at == MAX_CHANNELS {
+            r.fault(&ACCOUNTS, format!("lists more than {MAX_CHANNELS} keys"));
+            break;
+        }
+        match SigningSecret::parse(part.trim()) {
+            Ok(key) if keys.contains(&key) => {
+                r.fault(
+                    &ACCOUNTS,
+                    format!("entry {} repeats an earlier one", at + 1),
+                );
+            }
+            Ok(key) => keys.push(key),
+            Err(problem) => r.fault(&ACCOUNTS, format!("entry {} {problem}", at + 1)),
+        }
+    }
+    keys
+}

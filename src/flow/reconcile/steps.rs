@@ -1,0 +1,230 @@
+//! Carrying a step of the plan out.
+
+use super::{Assessed, ReconcileError, Reconciler, Report, Snapshot, evidence};
+use crate::domain::classify::Cause;
+use crate::domain::fees::{self, RefusedBid};
+use crate::domain::plan::{AccountState, Step};
+use crate::domain::submission::{Consumer, Event, Gap, Presence, Status};
+use crate::ledger::{Applied, Attempt, Change, Lease, SendPlan, SendState};
+use crate::stellar::envelope::SignedEnvelope;
+use crate::stellar::fee_bump::fee_bump;
+use crate::stellar::rpc::Consumer as Scanned;
+
+impl Reconciler {
+    pub(super) async fn execute(
+        &self,
+        assessed: Assessed,
+        report: &mut Report,
+    ) -> Result<(), ReconcileError> {
+        let Assessed {
+            lease,
+            snapshot,
+            step,
+        } = assessed;
+        match step {
+            Step::Wait => report.settled += usize::from(self.end_lapsed_claim(&lease).await?),
+            Step::Resend => report.resent += usize::from(self.resend(&lease).await?),
+            Step::RaiseFee { required } => {
+                report.resent += usize::from(self.raise_fee(&lease, required).await?)
+            }
+            Step::Dead(cause, gap) => {
+                report.settled += usize::from(self.bury(&lease, &snapshot, cause, gap).await?)
+            }
+            Step::LookUp { at_ledger } => {
+                report.settled += usize::from(
+                    self.look_up(&lease, &snapshot, at_ledger, Presence::Present)
+                        .await?,
+                );
+            }
+            Step::IdleConsumed { at_ledger } => {
+                report.settled +=
+                    usize::from(self.idle_consumed(&lease, &snapshot, at_ledger).await?);
+            }
+            Step::AccountGone => {
+                report.settled += usize::from(
+                    self.look_up(&lease, &snapshot, None, Presence::Absent)
+                        .await?,
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes one transition; says whether it was written.
+    pub(super) async fn write(&self, change: Change) -> Result<bool, ReconcileError> {
+        let (id, event) = (change.id, change.event.as_str());
+        match self.ledger.apply(change).await? {
+            Applied::Done(row) => {
+                let (status, verdict) = (row.state.status.as_str(), row.state.verdict.as_str());
+                tracing::info!(submission = %id, event, status, verdict, "settled by evidence");
+                Ok(true)
+            }
+            Applied::Stale | Applied::NotFound => Ok(false),
+            Applied::Illegal(error) => {
+                tracing::error!(submission = %id, %error, "an illegal event was refused");
+                Ok(false)
+            }
+        }
+    }
+
+    async fn end_lapsed_claim(&self, lease: &Lease) -> Result<bool, ReconcileError> {
+        if lease.submission.state.status != Status::Building || !lease.claim_lapsed {
+            return Ok(false);
+        }
+        self.write(Change::new(
+            &lease.submission,
+            Event::ClaimLapsed,
+            "reconciler",
+        ))
+        .await
+    }
+
+    async fn bury(
+        &self,
+        lease: &Lease,
+        snapshot: &Snapshot,
+        cause: Cause,
+        gap: Gap,
+    ) -> Result<bool, ReconcileError> {
+        let change = Change {
+            last_error: Some(cause.code.clone()),
+            evidence: Some(evidence::dead(lease, snapshot)),
+            account_sequence: sequence(snapshot),
+            ..Change::new(
+                &lease.submission,
+                Event::ProvenDead(cause, gap),
+                "reconciler",
+            )
+        };
+        self.write(change).await
+    }
+
+    /// Sends the bytes of the last recorded envelope again, after the row has moved: a rival would find it stale.
+    async fn resend(&self, lease: &Lease) -> Result<bool, ReconcileError> {
+        let Some(attempt) = lease.attempts.last() else {
+            return Ok(false);
+        };
+        let change = Change {
+            sending: Some(SendPlan::Resend(self.sender.delays().unknown)),
+            ..Change::new(&lease.submission, Event::ResendBegun, "reconciler")
+        };
+        let Applied::Done(row) = self.ledger.apply(change).await? else {
+            return Ok(false);
+        };
+        let sent = &attempt.envelope;
+        self.sender
+            .send(&row, sent.hash, &sent.xdr, sent.operations)
+            .await?;
+        Ok(true)
+    }
+
+    async fn raise_fee(&self, lease: &Lease, required: i64) -> Result<bool, ReconcileError> {
+        let Some(inner) = lease
+            .attempts
+            .iter()
+            .rfind(|attempt| attempt.envelope.inner_hash.is_none())
+        else {
+            return Ok(false);
+        };
+        let refused = RefusedBid {
+            operations: refused_operations(lease),
+            required,
+        };
+        let Some(fee) = fees::raised_bid(refused, inner.envelope.fee, self.settings.max_fee) else {
+            tracing::warn!(submission = %lease.submission.id, required, "the fee ceiling is below what the network asks");
+            return self.wait_for_lower_fees(lease).await;
+        };
+        let bump = match fee_bump(
+            &self.identity.network,
+            &inner.envelope.xdr,
+            &self.fee_source,
+            fee,
+        )
+        .await
+        {
+            Ok(bump) => bump,
+            Err(error) => {
+                tracing::error!(submission = %lease.submission.id, %error, "no fee-bump was built");
+                return Ok(false);
+            }
+        };
+        self.record_and_send(lease, inner, bump).await
+    }
+
+    async fn record_and_send(
+        &self,
+        lease: &Lease,
+        inner: &Attempt,
+        bump: SignedEnvelope,
+    ) -> Result<bool, ReconcileError> {
+        let (id, version) = (lease.submission.id, lease.submission.version);
+        let recorded = self
+            .ledger
+            .record_bump(id, version, bump.clone().into(), inner.sent_after_ledger)
+            .await?;
+        let Applied::Done(row) = recorded else {
+            return Ok(false);
+        };
+        self.sender
+            .send(&row, bump.hash, &bump.xdr, bump.operations)
+            .await?;
+        Ok(true)
+    }
+
+    async fn wait_for_lower_fees(&self, lease: &Lease) -> Result<bool, ReconcileError> {
+        let change = Change {
+            sending: Some(SendPlan::Resend(self.sender.delays().acknowledged)),
+            ..Change::new(&lease.submission, Event::AnswerNoted, "reconciler")
+        };
+        self.write(change).await.map(|_| false)
+    }
+
+    /// A pair that nothing of ours could have used is used: by whom, as far as the chain tells.
+    async fn idle_consumed(
+        &self,
+        lease: &Lease,
+        snapshot: &Snapshot,
+        at_ledger: Option<u32>,
+    ) -> Result<bool, ReconcileError> {
+        let found = match at_ledger {
+            Some(ledger) => match self.rpc.consumer(lease.pair, ledger, ledger).await? {
+                Scanned::Found(found) => Some(found.inspected.hash),
+                Scanned::NotSeen { .. } => None,
+            },
+            None => None,
+        };
+        let consumer = if found.is_some() {
+            Consumer::Foreign
+        } else {
+            Consumer::Unknown
+        };
+        tracing::error!(account = %lease.pair.account, sequence = lease.pair.sequence, consumer = ?found,
+            "a channel's sequence was used from outside");
+        let change = Change {
+            evidence: Some(evidence::consumed(lease, snapshot, found, None)),
+            account_sequence: sequence(snapshot),
+            ..Change::new(
+                &lease.submission,
+                Event::IdlePairConsumed(consumer),
+                "reconciler",
+            )
+        };
+        self.write(change).await
+    }
+}
+
+/// The account's `seqNum` in the snapshot.
+pub(super) fn sequence(snapshot: &Snapshot) -> Option<i64> {
+    match snapshot.state {
+        AccountState::Absent => None,
+        AccountState::Present { sequence, .. } => Some(sequence),
+    }
+}
+
+/// Operations that the refused bid was for.
+fn refused_operations(lease: &Lease) -> i64 {
+    match &lease.submission.sending {
+        SendState::RaiseFee { operations, .. } => *operations,
+        SendState::Waiting | SendState::Resend(_) | SendState::Stopped(_) => fees::OPERATIONS,
+    }
+}

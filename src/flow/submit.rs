@@ -1,0 +1,175 @@
+//! Submit: claim a due row, build its envelope, record it, send it. A worker never waits for a ledger: the reconciler
+//! settles what was sent.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::accept;
+use super::chain::Chain;
+use super::send::{SendError, Sender};
+use crate::domain::fees;
+use crate::domain::ids::SubmissionId;
+use crate::domain::submission::Event;
+use crate::ledger::{Applied, Change, Claim, ClaimOutcome, Ledger, LedgerError};
+use crate::stellar::envelope::{self, BuildError, Recipe, SignedEnvelope};
+use crate::stellar::keyring::{Identity, KeyRing};
+use crate::stellar::rpc::Seen;
+
+/// A sighting older than this is refreshed before it dates an envelope.
+const FRESH_ENOUGH: Duration = Duration::from_secs(3);
+
+/// Submits claimed rows.
+pub struct Submitter {
+    ledger: Ledger,
+    sender: Arc<Sender>,
+    identity: Identity,
+    keys: KeyRing,
+    chain: Arc<Chain>,
+    settings: SubmitSettings,
+}
+
+/// What envelopes offer and how long they live.
+#[derive(Clone, Copy, Debug)]
+pub struct SubmitSettings {
+    /// Base fee bid for one operation, in stroops.
+    pub base_fee: i64,
+    /// Highest total fee, in stroops.
+    pub max_fee: i64,
+    /// `max_time` is the last close time seen plus this, in seconds.
+    pub confirmation_timeout_s: u64,
+}
+
+/// What became of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Submitted {
+    /// Its envelope was recorded and handed to the network, which may or may not have it.
+    Sent,
+    /// Somebody else has the row, it is not due, or it is settled.
+    NotDue,
+    /// No channel was free: the feed pushes it again.
+    NoChannel,
+    /// The claim was lost before an envelope was recorded.
+    ClaimLost,
+    /// No envelope could be built: the claim is given back.
+    NotBuilt,
+}
+
+/// Why no envelope was built. Nothing was sent.
+#[derive(Debug, thiserror::Error)]
+enum NotBuilt {
+    /// The stored payload does not parse.
+    #[error("the stored payload is not an operation: {0}")]
+    Payload(String),
+    /// This process has no key for the leased channel.
+    #[error("no key for channel {0}")]
+    NoKey(crate::domain::ids::AccountId),
+    /// The network does not say what time it is.
+    #[error("the network's last close time is unknown")]
+    NoChainTime,
+    /// Signing or encoding failed.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+}
+
+impl Submitter {
+    /// A submitter over these parts.
+    #[must_use]
+    pub fn new(
+        ledger: Ledger,
+        sender: Arc<Sender>,
+        identity: Identity,
+        keys: KeyRing,
+        chain: Arc<Chain>,
+        settings: SubmitSettings,
+    ) -> Self {
+        Self {
+            ledger,
+            sender,
+            identity,
+            keys,
+            chain,
+            settings,
+        }
+    }
+
+    /// Takes one submission as far as the network's first answer.
+    ///
+    /// # Errors
+    /// The ledger did not answer. Whatever was recorded is sent by the reconciler; whatever was only claimed lapses.
+    pub async fn submit(&self, id: SubmissionId) -> Result<Submitted, LedgerError> {
+        let claim = match self.ledger.claim(id).await? {
+            ClaimOutcome::Claimed(claim) => claim,
+            ClaimOutcome::NotDue => return Ok(Submitted::NotDue),
+            ClaimOutcome::NoChannel => return Ok(Submitted::NoChannel),
+        };
+        let (signed, seen) = match self.build(&claim).await {
+            Ok(built) => built,
+            Err(error) => return self.give_back(&claim, &error).await,
+        };
+        // An unknown commit must not be followed by a send, so the error leaves here.
+        match self
+            .ledger
+            .record(&claim, signed.clone().into(), seen.ledger)
+            .await?
+        {
+            Applied::Done(row) => match self
+                .sender
+                .send(&row, signed.hash, &signed.xdr, signed.operations)
+                .await
+            {
+                Ok(()) => Ok(Submitted::Sent),
+                Err(SendError::Ledger(error)) => Err(error),
+            },
+            Applied::Stale | Applied::Illegal(_) | Applied::NotFound => Ok(Submitted::ClaimLost),
+        }
+    }
+
+    async fn build(&self, claim: &Claim) -> Result<(SignedEnvelope, Seen), NotBuilt> {
+        let submission = &claim.submission;
+        let operation = accept::operation_of(&submission.payload)
+            .map_err(|fault| NotBuilt::Payload(fault.to_string()))?;
+        let channel = self
+            .keys
+            .channel(claim.pair.account)
+            .ok_or(NotBuilt::NoKey(claim.pair.account))?;
+        let seen = self.chain_time().await.ok_or(NotBuilt::NoChainTime)?;
+        let signed = envelope::build(Recipe {
+            network: &self.identity.network,
+            pair: claim.pair,
+            channel,
+            treasury: self.keys.treasury(),
+            operation: &operation,
+            tag: submission.tag,
+            fee: fees::first_bid(self.settings.base_fee, self.settings.max_fee),
+            max_time: seen.close_time + self.settings.confirmation_timeout_s,
+        })
+        .await?;
+        Ok((signed, seen))
+    }
+
+    async fn chain_time(&self) -> Option<Seen> {
+        if let Some(seen) = self.chain.recent(FRESH_ENOUGH) {
+            return Some(seen);
+        }
+        match self.sender.rpc().latest().await {
+            Ok(seen) => {
+                self.chain.observe(seen);
+            }
+            Err(fault) => {
+                tracing::warn!(fault = %fault.code(), "the network does not tell its last ledger")
+            }
+        }
+        // An older sighting is safe: it only makes the envelope's life shorter.
+        self.chain.latest()
+    }
+
+    async fn give_back(&self, claim: &Claim, error: &NotBuilt) -> Result<Submitted, LedgerError> {
+        tracing::warn!(submission = %claim.submission.id, %error, "no envelope was built");
+        let change = Change {
+            last_error: Some(error.to_string()),
+            ..Change::new(&claim.submission, Event::ClaimLapsed, "worker")
+        };
+        self.ledger.apply(change).await?;
+        Ok(Submitted::NotBuilt)
+    }
+}

@@ -1,0 +1,25 @@
+//! `submission_log`.
+
+use sea_orm::entity::prelude::*;
+
+#[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+#[sea_orm(table_name = "submission_log")]
+pub struct Model {
+    #[sea_orm(primary_key)]
+    pub id: i64,
+    pub submission_id: Uuid,
+    pub version: i64,
+    pub event: String,
+    pub from_status: String,
+    pub to_status: String,
+    pub verdict: String,
+    pub actor: String,
+    #[sea_orm(column_type = "JsonBinary", nullable)]
+    pub detail: Option<Json>,
+    pub at: i64,
+}
+
+#[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
+pub enum Relation {}
+
+impl ActiveModelBehavior for ActiveModel {}

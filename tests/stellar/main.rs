@@ -1,0 +1,11 @@
+//! The RPC client against a server that fails as told, and against the simulated network.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test fails by panicking"
+)]
+
+mod answers;
+mod reads;
+mod support;
+mod transport;
