@@ -4,7 +4,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use crate::ledger::types::LedgerError;
+use crate::ledger::LedgerError;
 
 /// Longest wait for the ledger.
 const PATIENCE: Duration = Duration::from_secs(15);
