@@ -14,9 +14,10 @@ use crate::flow::reason::Reason;
 use crate::flow::requeue::{self, Requeued};
 use crate::flow::withdraw::{self, Withdrawn};
 
-use super::App;
+use super::Shared;
 use super::auth::{Caller, Operates};
 use super::body::Document;
+use super::patience::writing;
 use super::problem::{Code, Problem};
 use super::refusal::ChangeRefused;
 use super::requests::StaffRequest;
@@ -41,12 +42,17 @@ impl Admin {
         &self,
         caller: Caller<Operates>,
         id: Path<Uuid>,
-        app: Data<&Arc<App>>,
+        app: Data<&Arc<Shared>>,
         body: Document<StaffRequest>,
     ) -> Result<Json<Transaction>, ChangeRefused> {
         let reason = Reason::read(&body.value).map_err(invalid_payload)?;
-        let requeued =
-            requeue::requeue(&app.ledger, SubmissionId(id.0), &reason, &caller.actor()).await?;
+        let requeued = writing(requeue::requeue(
+            &app.ledger,
+            SubmissionId(id.0),
+            &reason,
+            &caller.actor(),
+        ))
+        .await?;
         match requeued {
             Requeued::Done(row) => {
                 app.nudge.notify_one();
@@ -81,12 +87,17 @@ impl Admin {
         &self,
         caller: Caller<Operates>,
         id: Path<Uuid>,
-        app: Data<&Arc<App>>,
+        app: Data<&Arc<Shared>>,
         body: Document<StaffRequest>,
     ) -> Result<Json<Transaction>, ChangeRefused> {
         let reason = Reason::read(&body.value).map_err(invalid_payload)?;
-        let withdrawn =
-            withdraw::cancel(&app.ledger, SubmissionId(id.0), &reason, &caller.actor()).await?;
+        let withdrawn = writing(withdraw::cancel(
+            &app.ledger,
+            SubmissionId(id.0),
+            &reason,
+            &caller.actor(),
+        ))
+        .await?;
         match withdrawn {
             Withdrawn::Done(row) => Ok(Json(Transaction::from(&*row))),
             Withdrawn::NotCancellable(status) => Err(wrong_status(

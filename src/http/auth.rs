@@ -18,6 +18,7 @@ use crate::ledger::ApiKey;
 use crate::ledger::Ledger;
 use crate::ledger::LedgerError;
 
+use super::patience::reading;
 use super::problem::{Code, Problem};
 
 const SCHEME: &str = "ApiKey";
@@ -168,7 +169,7 @@ impl Guard {
         if let Some(key) = self.recall(id) {
             return Ok(Some(key));
         }
-        let found = self.ledger.find_key(id).await?.map(Arc::new);
+        let found = reading(self.ledger.find_key(id)).await?.map(Arc::new);
         if let Some(key) = &found {
             self.remember(key);
         }

@@ -9,8 +9,10 @@
 mod admin;
 mod auth;
 mod body;
+mod code;
 mod edge;
 mod json;
+mod patience;
 mod problem;
 mod refusal;
 mod requests;
@@ -99,7 +101,7 @@ impl Default for Settings {
 }
 
 /// What the API works with.
-pub struct Parts {
+pub struct App {
     /// The truth.
     pub ledger: Ledger,
     /// Wakes the feed when there is something new.
@@ -113,7 +115,7 @@ pub struct Parts {
 }
 
 /// What handlers work with.
-struct App {
+struct Shared {
     ledger: Ledger,
     nudge: Arc<Notify>,
     readiness: Readiness,
@@ -126,12 +128,8 @@ struct App {
 ///
 /// # Errors
 /// The listener cannot be used.
-pub async fn serve(
-    parts: Parts,
-    listener: TcpListener,
-    shutdown: CancellationToken,
-) -> io::Result<()> {
-    let endpoint = endpoint(parts, shutdown.clone());
+pub async fn serve(app: App, listener: TcpListener, shutdown: CancellationToken) -> io::Result<()> {
+    let endpoint = endpoint(app, shutdown.clone());
     Server::new_with_acceptor(TcpAcceptor::from_tokio(listener)?)
         .name("api")
         .idle_timeout(IDLE)
@@ -156,10 +154,7 @@ fn api() -> OpenApiService<Apis, ()> {
         .description("Puts payments on the Stellar network exactly once per idempotency key.")
 }
 
-fn endpoint(
-    parts: Parts,
-    shutdown: CancellationToken,
-) -> impl Endpoint<Output = Response> + 'static {
+fn endpoint(app: App, shutdown: CancellationToken) -> impl Endpoint<Output = Response> + 'static {
     let api = api();
     let document = api.spec();
     let methods = Arc::new(Methods::of_document(
@@ -169,21 +164,20 @@ fn endpoint(
         json: document,
         html: api.scalar_html(),
     });
-    let metrics = Arc::clone(&parts.metrics);
-    let quota =
-        Quota::per_second(parts.settings.requests_per_second).allow_burst(parts.settings.burst);
-    let guard = Arc::new(Guard::new(parts.ledger.clone(), quota));
-    let cors = cors(&parts.settings.cors_origins);
-    let app = Arc::new(App {
-        watch: Watch::new(parts.ledger.clone(), shutdown),
-        ledger: parts.ledger,
-        nudge: parts.nudge,
-        readiness: parts.readiness,
-        metrics: parts.metrics,
-        settings: parts.settings,
+    let metrics = Arc::clone(&app.metrics);
+    let quota = Quota::per_second(app.settings.requests_per_second).allow_burst(app.settings.burst);
+    let guard = Arc::new(Guard::new(app.ledger.clone(), quota));
+    let cors = cors(&app.settings.cors_origins);
+    let shared = Arc::new(Shared {
+        watch: Watch::new(app.ledger.clone(), shutdown),
+        ledger: app.ledger,
+        nudge: app.nudge,
+        readiness: app.readiness,
+        metrics: app.metrics,
+        settings: app.settings,
     });
     let routes = Arc::new(
-        api.data(app)
+        api.data(shared)
             .data(guard)
             .data(documentation)
             .map_to_response(),

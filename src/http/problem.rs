@@ -1,175 +1,19 @@
-//! Errors as RFC 9457 problems: one code each, one place that knows its status and title.
+//! Errors as RFC 9457 problems.
 
 use poem::http::StatusCode;
+use poem_openapi::Object;
 use poem_openapi::registry::{MetaHeader, MetaMediaType, MetaResponse, MetaResponses, Registry};
 use poem_openapi::types::Type;
-use poem_openapi::{Enum, Object};
 
 use crate::flow::fields::Fault;
 use crate::ledger::LedgerError;
+
+pub use super::code::Code;
 
 /// Media type of every error.
 pub const CONTENT_TYPE: &str = "application/problem+json";
 /// Seconds after which a caller may try again when something the service needs is down.
 const RETRY_SECONDS: u64 = 1;
-
-/// What went wrong, for programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
-#[oai(rename = "ProblemCode", rename_all = "snake_case")]
-pub enum Code {
-    /// The request is malformed in a way that has no code of its own.
-    BadRequest,
-    /// The body is not JSON, holds a member twice, or is nested too deeply.
-    InvalidJson,
-    /// A parameter of the path or the query is not what it must be.
-    InvalidParameter,
-    /// Neither `Idempotency-Key` nor `key_parts` was sent.
-    MissingIdempotencyKey,
-    /// `Idempotency-Key` cannot be a key, or was sent more than once.
-    InvalidIdempotencyKey,
-    /// `Idempotency-Key` and `key_parts` name different keys.
-    IdempotencyKeyMismatch,
-    /// No API key, or not a valid one.
-    Unauthenticated,
-    /// The API key lacks the scope.
-    MissingScope,
-    /// Browsers of that origin may not ask.
-    OriginNotAllowed,
-    /// Nothing is there.
-    NotFound,
-    /// The method is not known there.
-    MethodNotAllowed,
-    /// The body did not arrive in time.
-    RequestTimeout,
-    /// Only pending transactions can be cancelled.
-    NotCancellable,
-    /// Only failed transactions can be requeued.
-    NotFailed,
-    /// An envelope of the transaction could still be applied, or nobody knows whether one was.
-    OutcomeUnknown,
-    /// A transaction of the key succeeded: it never runs again.
-    AlreadyEffective,
-    /// Others kept changing the transaction meanwhile.
-    Busy,
-    /// The body's length must be announced.
-    LengthRequired,
-    /// The body is too large.
-    PayloadTooLarge,
-    /// The body is not sent as JSON.
-    UnsupportedMediaType,
-    /// The body is JSON but no valid request.
-    InvalidPayload,
-    /// The key was used for another request before.
-    IdempotencyKeyReused,
-    /// Too many requests of this API key.
-    RateLimited,
-    /// A fault of the service.
-    Internal,
-    /// The ledger cannot be reached. Nothing was written.
-    LedgerUnavailable,
-    /// The ledger's answer was lost: the request may have been written.
-    CommitUnknown,
-    /// Something the service needs is not ready.
-    NotReady,
-}
-
-impl Code {
-    fn status(self) -> StatusCode {
-        match self {
-            Self::BadRequest
-            | Self::InvalidJson
-            | Self::InvalidParameter
-            | Self::MissingIdempotencyKey
-            | Self::InvalidIdempotencyKey
-            | Self::IdempotencyKeyMismatch => StatusCode::BAD_REQUEST,
-            Self::Unauthenticated => StatusCode::UNAUTHORIZED,
-            Self::MissingScope | Self::OriginNotAllowed => StatusCode::FORBIDDEN,
-            Self::NotFound => StatusCode::NOT_FOUND,
-            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            Self::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
-            Self::NotCancellable
-            | Self::NotFailed
-            | Self::OutcomeUnknown
-            | Self::AlreadyEffective
-            | Self::Busy => StatusCode::CONFLICT,
-            Self::LengthRequired => StatusCode::LENGTH_REQUIRED,
-            Self::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Self::InvalidPayload | Self::IdempotencyKeyReused => StatusCode::UNPROCESSABLE_ENTITY,
-            Self::RateLimited => StatusCode::TOO_MANY_REQUESTS,
-            Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::LedgerUnavailable | Self::CommitUnknown | Self::NotReady => {
-                StatusCode::SERVICE_UNAVAILABLE
-            }
-        }
-    }
-
-    fn title(self) -> &'static str {
-        match self {
-            Self::BadRequest => "Bad request",
-            Self::InvalidJson => "Invalid JSON",
-            Self::InvalidParameter => "Invalid parameter",
-            Self::MissingIdempotencyKey => "Idempotency key missing",
-            Self::InvalidIdempotencyKey => "Invalid idempotency key",
-            Self::IdempotencyKeyMismatch => "Two different idempotency keys",
-            Self::Unauthenticated => "API key missing or invalid",
-            Self::MissingScope => "Scope missing",
-            Self::OriginNotAllowed => "Origin not allowed",
-            Self::NotFound => "Not found",
-            Self::MethodNotAllowed => "Method not allowed",
-            Self::RequestTimeout => "Request timed out",
-            Self::NotCancellable => "Cannot be cancelled",
-            Self::NotFailed => "Has not failed",
-            Self::OutcomeUnknown => "Outcome unknown",
-            Self::AlreadyEffective => "Already effective",
-            Self::Busy => "Changed meanwhile",
-            Self::LengthRequired => "Length required",
-            Self::PayloadTooLarge => "Body too large",
-            Self::UnsupportedMediaType => "Unsupported media type",
-            Self::InvalidPayload => "Invalid payload",
-            Self::IdempotencyKeyReused => "Idempotency key used for another request",
-            Self::RateLimited => "Too many requests",
-            Self::Internal => "Internal error",
-            Self::LedgerUnavailable => "Ledger unavailable",
-            Self::CommitUnknown => "Outcome of the write unknown",
-            Self::NotReady => "Not ready",
-        }
-    }
-
-    /// Whether the same request can succeed later without anybody changing anything else.
-    fn retryable(self) -> bool {
-        matches!(
-            self,
-            Self::RequestTimeout
-                | Self::OutcomeUnknown
-                | Self::Busy
-                | Self::RateLimited
-                | Self::Internal
-                | Self::LedgerUnavailable
-                | Self::CommitUnknown
-                | Self::NotReady
-        )
-    }
-
-    /// The code of an error that the framework answered with nothing but a status.
-    fn of_status(status: StatusCode) -> Self {
-        match status.as_u16() {
-            401 => Self::Unauthenticated,
-            403 => Self::OriginNotAllowed,
-            404 => Self::NotFound,
-            405 => Self::MethodNotAllowed,
-            408 => Self::RequestTimeout,
-            411 => Self::LengthRequired,
-            413 => Self::PayloadTooLarge,
-            415 => Self::UnsupportedMediaType,
-            422 => Self::InvalidPayload,
-            429 => Self::RateLimited,
-            503 => Self::NotReady,
-            400..=499 => Self::BadRequest,
-            _ => Self::Internal,
-        }
-    }
-}
 
 /// An error on its way to the caller.
 #[derive(Clone, Debug)]
@@ -251,7 +95,7 @@ impl Problem {
             detail: fault.detail,
         });
         ProblemBody {
-            uri: format!("urn:tender:problem:{}", code_name(code)),
+            uri: format!("urn:tender:problem:{}", code.name()),
             title: code.title().to_owned(),
             status: code.status().as_u16(),
             code,
@@ -260,14 +104,6 @@ impl Problem {
             retryable: code.retryable(),
             errors: errors.collect(),
         }
-    }
-}
-
-fn code_name(code: Code) -> String {
-    use poem_openapi::types::ToJSON;
-    match code.to_json() {
-        Some(serde_json::Value::String(name)) => name,
-        Some(_) | None => String::new(),
     }
 }
 
@@ -282,7 +118,7 @@ impl From<LedgerError> for Problem {
             ),
             LedgerError::CommitUnknown(_) => Self::new(
                 Code::CommitUnknown,
-                "the ledger's answer was lost: send the same request with the same idempotency key again",
+                "the ledger's answer was lost: send the same request, with the same idempotency key, again",
             ),
             LedgerError::Corrupt(_) => Self::new(Code::Internal, "a stored row cannot be read"),
         }
@@ -381,5 +217,64 @@ fn description(status: u16) -> &'static str {
         500 => "Internal error",
         503 => "Something the service needs is not available",
         _ => "Error",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use poem_openapi::types::ToJSON;
+
+    #[test]
+    fn what_the_ledger_says_is_never_shown_and_the_caller_learns_what_to_do() {
+        let text = || "password=hunter2 at 10.0.0.1".to_owned();
+        let rows = [
+            (
+                LedgerError::Unavailable(text()),
+                503,
+                "ledger_unavailable",
+                Some(1),
+            ),
+            (
+                LedgerError::Unfit(text()),
+                503,
+                "ledger_unavailable",
+                Some(1),
+            ),
+            (
+                LedgerError::CommitUnknown(text()),
+                503,
+                "commit_unknown",
+                Some(1),
+            ),
+            (LedgerError::Corrupt(text()), 500, "internal", None),
+        ];
+        for (error, status, code, retry_after) in rows {
+            let problem = Problem::from(error);
+            assert_eq!(problem.retry_after(), retry_after);
+            assert!(problem.code().retryable());
+            let body = problem.body("/x").to_json_string();
+            assert!(
+                !body.contains("hunter2") && !body.contains("10.0.0.1"),
+                "{body}"
+            );
+            assert!(
+                body.contains(&format!("\"status\":{status}")) && body.contains(code),
+                "{body}"
+            );
+        }
+        let unknown = Problem::from(LedgerError::CommitUnknown(text())).detail;
+        assert!(unknown.contains("the same idempotency key, again"));
+    }
+
+    #[test]
+    fn texts_of_the_framework_are_shown_for_parameters_only() {
+        let detail =
+            |text: &str| Problem::of_status(StatusCode::BAD_REQUEST, Some(text.to_owned())).detail;
+        assert!(detail("failed to parse parameter `limit`: x").contains("`limit`"));
+        assert!(!detail("failed to parse path `param0`: x").contains("param0"));
+        assert!(!detail("thread panicked at src/secret.rs").contains("secret"));
+        let teapot = Problem::of_status(StatusCode::IM_A_TEAPOT, None);
+        assert_eq!(teapot.code(), Code::BadRequest);
     }
 }

@@ -104,3 +104,88 @@ pub struct StaffRequest {
     #[oai(validator(min_length = 1, max_length = 500))]
     reason: String,
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use poem_openapi::registry::Registry;
+    use poem_openapi::types::{ParseFromJSON, Type};
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::domain::ids::AccountId;
+    use crate::flow::accept::parse;
+
+    /// Requests that use every documented field.
+    fn full() -> [Value; 2] {
+        let payee = AccountId([3; 32]).to_string();
+        let memo = json!({"type": "text", "value": "x"});
+        let parts = json!({"logical_operation": "rent", "business_id": "7", "period": "1"});
+        let request = |operation: Value| json!({"priority": "LOW", "business_ref": "r", "key_parts": parts, "operation": operation});
+        [
+            request(
+                json!({"type": "payment", "destination": payee, "asset": "native", "amount": "1", "memo": memo}),
+            ),
+            request(
+                json!({"type": "create_account", "destination": payee, "starting_balance": "1", "memo": memo}),
+            ),
+        ]
+    }
+
+    fn documented(schema: &str) -> BTreeSet<String> {
+        let mut registry = Registry::new();
+        NewTransaction::register(&mut registry);
+        let properties = &registry.schemas[schema].properties;
+        properties
+            .iter()
+            .map(|(name, _)| (*name).to_owned())
+            .collect()
+    }
+
+    fn fields(value: &Value) -> BTreeSet<String> {
+        let fields = value.as_object().expect("an object");
+        fields
+            .keys()
+            .filter(|name| *name != "type")
+            .cloned()
+            .collect()
+    }
+
+    #[test]
+    fn what_is_documented_is_what_is_accepted() {
+        let [payment, account] = full();
+        for request in [&payment, &account] {
+            assert!(parse(request).is_ok(), "{:?}", parse(request));
+            assert!(NewTransaction::parse_from_json(Some(request.clone())).is_ok());
+        }
+        assert_eq!(fields(&payment), documented("NewTransaction"));
+        assert_eq!(fields(&payment["key_parts"]), documented("KeyParts"));
+        assert_eq!(fields(&payment["operation"]), documented("NewPayment"));
+        assert_eq!(fields(&account["operation"]), documented("NewAccount"));
+    }
+
+    #[test]
+    fn what_is_documented_as_required_is_required() {
+        for request in full() {
+            let mut shorter = vec![without(&request, "", "operation")];
+            for name in fields(&request["operation"]) {
+                shorter.push(without(&request, "/operation", &name));
+            }
+            for name in fields(&request["key_parts"]) {
+                shorter.push(without(&request, "/key_parts", &name));
+            }
+            for request in shorter {
+                let documented = NewTransaction::parse_from_json(Some(request.clone())).is_ok();
+                assert_eq!(parse(&request).is_ok(), documented, "{request}");
+            }
+        }
+    }
+
+    fn without(request: &Value, pointer: &str, name: &str) -> Value {
+        let mut request = request.clone();
+        let object = request.pointer_mut(pointer).and_then(Value::as_object_mut);
+        object.expect("an object").remove(name);
+        request
+    }
+}

@@ -1,4 +1,4 @@
-//! What callers get to see of a submission.
+//! What callers get to see of a submission. What is not known is absent: OpenAPI 3.0 has no type for null.
 
 use poem_openapi::Object;
 use poem_openapi::types::Any;
@@ -73,12 +73,13 @@ impl From<&Submission> for Transaction {
 
 /// A transaction that was taken in.
 #[derive(Debug, Object)]
+#[oai(skip_serializing_if_is_none)]
 pub struct AcceptedTransaction {
     #[oai(flatten)]
     transaction: Transaction,
     /// Fee it will probably bid, in stroops.
     est_fee: String,
-    /// Seconds until it is probably confirmed; null while nothing is known.
+    /// Seconds until it is probably confirmed; absent while nothing is known.
     est_confirmation_seconds: Option<u32>,
 }
 
@@ -95,12 +96,13 @@ impl AcceptedTransaction {
 
 /// A transaction with everything that is known of it.
 #[derive(Debug, Object)]
+#[oai(skip_serializing_if_is_none)]
 pub struct TransactionDetail {
     #[oai(flatten)]
     transaction: Transaction,
     /// Envelopes, in the order in which they were signed.
     attempts: Vec<AttemptView>,
-    /// What makes the verdict safe to believe; null while nothing is decided.
+    /// What makes the verdict safe to believe; absent while nothing is decided.
     evidence: Option<Any<Value>>,
 }
 
@@ -163,10 +165,11 @@ impl From<&Attempt> for AttemptView {
 
 /// Transactions, newest first.
 #[derive(Debug, Object)]
+#[oai(skip_serializing_if_is_none)]
 pub struct TransactionPage {
     /// The transactions.
     pub items: Vec<Transaction>,
-    /// Where the next page starts; null on the last page.
+    /// Where the next page starts; absent on the last page.
     pub next_cursor: Option<String>,
 }
 

@@ -12,7 +12,8 @@ use poem_openapi::{ApiResponse, Object, OpenApi};
 
 use crate::flow::fields::Fault;
 
-use super::App;
+use super::Shared;
+use super::patience::reading;
 use super::problem::{Code, Problem};
 use super::refusal::{MetricsRefused, ReadyRefused};
 
@@ -66,7 +67,7 @@ impl Service {
 
     /// Whether the service can do its work.
     #[oai(path = "/readyz", method = "get", operation_id = "ready")]
-    async fn ready(&self, app: Data<&Arc<App>>) -> Result<Json<Ready>, ReadyRefused> {
+    async fn ready(&self, app: Data<&Arc<Shared>>) -> Result<Json<Ready>, ReadyRefused> {
         let checks = (app.readiness)().await;
         let (good, bad): (Vec<_>, Vec<_>) = checks.into_iter().partition(|check| check.ready);
         if bad.is_empty() {
@@ -88,12 +89,12 @@ impl Service {
 
     /// Metrics in Prometheus' text format.
     #[oai(path = "/metrics", method = "get", operation_id = "metrics")]
-    async fn metrics(&self, app: Data<&Arc<App>>) -> Result<PlainText<String>, MetricsRefused> {
+    async fn metrics(&self, app: Data<&Arc<Shared>>) -> Result<PlainText<String>, MetricsRefused> {
         // Without the ledger the other metrics are worth the more.
-        if let Ok(counts) = app.ledger.counts().await {
+        if let Ok(counts) = reading(app.ledger.counts()).await {
             app.metrics.set_depth(&counts);
         }
-        if let Ok(pool) = app.ledger.pool().await {
+        if let Ok(pool) = reading(app.ledger.pool()).await {
             app.metrics
                 .set_channels(pool.free, pool.leased, pool.quarantined);
         }

@@ -14,7 +14,8 @@ use uuid::Uuid;
 use crate::domain::ids::{SubmissionId, Version};
 use crate::ledger::Submission;
 
-use super::App;
+use super::Shared;
+use super::patience::reading;
 use super::refusal::StatusRefused;
 use super::resource::TransactionStatus;
 use super::transactions::no_such_transaction;
@@ -77,7 +78,7 @@ impl Statuses {
         #[oai(name = "If-None-Match")]
         _if_none_match: Header<Option<String>>,
         headers: &HeaderMap,
-        app: Data<&Arc<App>>,
+        app: Data<&Arc<Shared>>,
     ) -> Result<StatusAnswer, StatusRefused> {
         let id = SubmissionId(id.0);
         let mut row = find(app.0, id).await?;
@@ -104,8 +105,8 @@ impl Statuses {
     }
 }
 
-async fn find(app: &App, id: SubmissionId) -> Result<Submission, StatusRefused> {
-    let row = app.ledger.submission(id).await?;
+async fn find(app: &Shared, id: SubmissionId) -> Result<Submission, StatusRefused> {
+    let row = reading(app.ledger.submission(id)).await?;
     row.ok_or_else(|| no_such_transaction().into())
 }
 

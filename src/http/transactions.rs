@@ -16,9 +16,10 @@ use crate::flow::fields::{BadPayload, Fault};
 use crate::ledger::Submission;
 use crate::ledger::{Cursor, ListFilter};
 
-use super::App;
+use super::Shared;
 use super::auth::{Caller, Pushes, Reads};
 use super::body::Document;
+use super::patience::{reading, writing};
 use super::problem::{Code, Problem};
 use super::refusal::{ListRefused, PushRefused, ReadRefused};
 use super::requests::NewTransaction;
@@ -78,12 +79,12 @@ impl Transactions {
         #[oai(name = "Idempotency-Key")]
         _idempotency_key: Header<Option<String>>,
         request: &Request,
-        app: Data<&Arc<App>>,
+        app: Data<&Arc<Shared>>,
         body: Document<NewTransaction>,
     ) -> Result<Pushed, PushRefused> {
         let parsed = accept::parse(&body.value).map_err(invalid_payload)?;
         let key = resolve_key(request, parsed.derived_key.clone())?;
-        let outcome = accept::accept(&app.ledger, caller.tenant(), &key, &parsed).await?;
+        let outcome = writing(accept::accept(&app.ledger, caller.tenant(), &key, &parsed)).await?;
         Ok(match outcome {
             Outcome::New(row) => {
                 app.nudge.notify_one();
@@ -119,7 +120,7 @@ impl Transactions {
         /// How many, 1 to 200; 50 if absent.
         #[oai(validator(minimum(value = "1"), maximum(value = "200")))]
         limit: Query<Option<u64>>,
-        app: Data<&Arc<App>>,
+        app: Data<&Arc<Shared>>,
     ) -> Result<Json<TransactionPage>, ListRefused> {
         let after = cursor.0.as_deref().map(parse_cursor).transpose()?;
         let filter = ListFilter {
@@ -129,7 +130,7 @@ impl Transactions {
             ..ListFilter::default()
         };
         let limit = limit.0.unwrap_or(DEFAULT_PAGE).min(MAX_PAGE);
-        let (rows, next) = app.ledger.list(&filter, after, limit).await?;
+        let (rows, next) = reading(app.ledger.list(&filter, after, limit)).await?;
         Ok(Json(TransactionPage {
             items: rows.iter().map(Into::into).collect(),
             next_cursor: next.map(|cursor| cursor.to_string()),
@@ -148,18 +149,17 @@ impl Transactions {
         &self,
         caller: Caller<Reads>,
         id: Path<Uuid>,
-        app: Data<&Arc<App>>,
+        app: Data<&Arc<Shared>>,
     ) -> Result<Json<TransactionDetail>, ReadRefused> {
         let row = own(app.0, caller.tenant(), SubmissionId(id.0)).await?;
-        let attempts = app.ledger.attempts(row.id).await?;
+        let attempts = reading(app.ledger.attempts(row.id)).await?;
         Ok(Json(TransactionDetail::new(&row, &attempts)))
     }
 }
 
 /// Another tenant's transaction is as absent as one that does not exist.
-async fn own(app: &App, tenant: &Tenant, id: SubmissionId) -> Result<Submission, Problem> {
-    app.ledger
-        .submission(id)
+async fn own(app: &Shared, tenant: &Tenant, id: SubmissionId) -> Result<Submission, Problem> {
+    reading(app.ledger.submission(id))
         .await?
         .filter(|row| row.tenant == *tenant)
         .ok_or_else(no_such_transaction)
@@ -170,7 +170,7 @@ pub fn no_such_transaction() -> Problem {
     Problem::new(Code::NotFound, "there is no such transaction")
 }
 
-fn accepted(app: &App, row: &Submission) -> Json<AcceptedTransaction> {
+fn accepted(app: &Shared, row: &Submission) -> Json<AcceptedTransaction> {
     Json(AcceptedTransaction::new(row, app.settings.base_fee))
 }
 

@@ -26,7 +26,9 @@ fn without(pointer: &str) -> Value {
 }
 
 fn memo(kind: &str, value: Value) -> Value {
-    set("/operation/memo", json!({"type": kind, "value": value}))
+    let mut memo = json!({ "type": kind });
+    memo["value"] = value;
+    set("/operation/memo", memo)
 }
 
 /// What is sent, and where the fault is.

@@ -60,7 +60,7 @@ async fn filters_narrow_the_list() {
         ["account"]
     );
     let none = page(&server, "status=confirmed").await;
-    assert_eq!((keys(&none).len(), &none["next_cursor"]), (0, &Value::Null));
+    assert_eq!((keys(&none).len(), none.get("next_cursor")), (0, None));
     assert_eq!(
         page(&server, "limit=200").await["items"]
             .as_array()
