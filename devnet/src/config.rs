@@ -1,6 +1,9 @@
 //! Parameters of a simulated network.
 
-use stellar_xdr::{LedgerEntry, LedgerKey};
+use crate::xdr::{account_id, sha256};
+use ed25519_dalek::SigningKey;
+use std::time::{SystemTime, UNIX_EPOCH};
+use stellar_xdr::{AccountId, Hash, LedgerEntry, LedgerKey};
 
 /// Everything that distinguishes one simulated network from another.
 #[derive(Clone, Debug)]
@@ -25,4 +28,46 @@ pub struct NetworkConfig {
     pub initial_state: Vec<(LedgerKey, LedgerEntry)>,
     /// Ledgers kept for look-ups; older transactions, events and ledgers are forgotten.
     pub history_window: u32,
+}
+
+impl NetworkConfig {
+    /// A new network for development that starts now: protocol 26, the public network's fees and limits, and the
+    /// root account with all lumens.
+    #[must_use]
+    pub fn development(passphrase: &str) -> Self {
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(1, |since| since.as_secs());
+        Self {
+            passphrase: passphrase.to_owned(),
+            protocol: 26,
+            base_fee: 100,
+            base_reserve: 5_000_000,
+            max_tx_set_ops: 1000,
+            target_close_time_s: 5,
+            start_ledger: 1,
+            start_close_time: now,
+            initial_state: Vec::new(),
+            history_window: 120_960,
+        }
+    }
+
+    /// SHA-256 of the passphrase.
+    #[must_use]
+    pub fn network_id(&self) -> Hash {
+        sha256(&[self.passphrase.as_bytes()])
+    }
+
+    /// Ed25519 seed of the root account: the network id. Everybody knows it, as on every private network.
+    #[must_use]
+    pub fn root_seed(&self) -> [u8; 32] {
+        self.network_id().0
+    }
+
+    /// The account that holds all lumens of a new network.
+    #[must_use]
+    pub fn root_account(&self) -> AccountId {
+        let key = SigningKey::from_bytes(&self.root_seed());
+        account_id(key.verifying_key().to_bytes())
+    }
 }

@@ -5,7 +5,28 @@
 //! - [`config`]: parameters of the network
 //! - [`network`]: one node and its chain, driven by hand: submit, close, look up
 //! - [`history`]: what closed ledgers contain
+//! - [`replay`]: checks the network against traces recorded from a real node
+//!
+//! Inside, from an envelope's arrival to the ledger it ends in: `envelope` decodes it, `queue` decides whether it may
+//! wait (`validate`, `signatures` and `fees` tell it), `network` closes a ledger with the best of what waits,
+//! `transact` takes a transaction through it, `apply` has one file for each operation, `entries`, `sponsorship` and
+//! `state` are what they change, `events` and `outcome` what they leave behind, `ledger` is the header around it.
 
+mod apply;
 pub mod config;
+mod entries;
+mod envelope;
+mod events;
+mod fees;
 pub mod history;
+mod ledger;
 pub mod network;
+mod outcome;
+mod queue;
+pub mod replay;
+mod signatures;
+mod sponsorship;
+mod state;
+mod transact;
+mod validate;
+mod xdr;

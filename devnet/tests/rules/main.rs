@@ -1,0 +1,15 @@
+//! The network's rules, tried one by one.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a failed test may panic"
+)]
+
+mod common;
+mod conservation;
+mod hashes;
+mod queue;
+mod reserves;
+mod signers;
+mod throughput;
