@@ -9,14 +9,6 @@ use uuid::Uuid;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SubmissionId(pub Uuid);
 
-impl SubmissionId {
-    /// A fresh random identity.
-    #[must_use]
-    pub fn random() -> Self {
-        Self(Uuid::new_v4())
-    }
-}
-
 impl fmt::Display for SubmissionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -103,14 +95,6 @@ pub struct Pair {
 /// Token of one claim. Random, so that neither a requeue nor a restored database can bring one back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fence(pub Uuid);
-
-impl Fence {
-    /// A token never given out before.
-    #[must_use]
-    pub fn random() -> Self {
-        Self(Uuid::new_v4())
-    }
-}
 
 /// Version of a submission's row: each transition moves it by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,6 +1,6 @@
-//! Pure rules: no I/O, no clock, no randomness but for fresh identities. Reading order:
+//! Pure rules: no I/O, no clock, no randomness. Reading order:
 //!
-//! - [`submission`]: states, events and the one transition function
+//! - [`status`], [`submission`], [`transition`]: states, events and the one function that decides
 //! - [`classify`] and [`codes`]: what the network's answers mean
 //! - [`plan`]: what the reconciler does about a held pair
 //! - [`operation`], [`money`], [`key`], [`ids`]: the words of the field
@@ -15,4 +15,6 @@ pub mod money;
 pub mod operation;
 pub mod plan;
 pub mod schedule;
+pub mod status;
 pub mod submission;
+pub mod transition;

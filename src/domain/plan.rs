@@ -192,10 +192,10 @@ pub fn conclude(findings: &[Finding]) -> Conclusion {
             Finding::Failed(_) | Finding::NotFound => {}
         }
     }
-    match spent_by_failure {
-        _ if open => Conclusion::KeepLooking,
-        Some(cause) => Conclusion::LedgerFailed(cause),
-        None => Conclusion::Scan,
+    match (open, spent_by_failure) {
+        (true, _) => Conclusion::KeepLooking,
+        (false, Some(cause)) => Conclusion::LedgerFailed(cause),
+        (false, None) => Conclusion::Scan,
     }
 }
 

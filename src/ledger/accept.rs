@@ -13,7 +13,6 @@ use super::db::{self, Db};
 use super::entity::submission;
 use super::types::{Accepted, LedgerError, Millis, NewSubmission};
 use super::{Ledger, convert};
-use crate::domain::ids::SubmissionId;
 use crate::domain::key::KeyTag;
 use crate::domain::submission::State;
 
@@ -159,7 +158,7 @@ async fn existing(tx: &DatabaseTransaction, names: Vec<(String, String)>) -> Res
 fn row(new: &NewSubmission, now: Millis) -> submission::ActiveModel {
     let state = State::ACCEPTED;
     submission::ActiveModel {
-        id: Set(SubmissionId::random().0),
+        id: Set(uuid::Uuid::new_v4()),
         tenant: Set(new.tenant.as_str().to_owned()),
         idempotency_key: Set(new.key.as_str().to_owned()),
         tag: Set(convert::stored_tag(KeyTag::of(&new.tenant, &new.key))),

@@ -15,7 +15,8 @@ use super::types::{
 };
 use super::{Ledger, convert, db};
 use crate::domain::ids::{Fence, Pair, SubmissionId, Version};
-use crate::domain::submission::{self as rules_of, Event, Status, Verdict};
+use crate::domain::submission::{Event, Status, Verdict};
+use crate::domain::transition::next;
 
 /// Serialises claims while a cap below the pool's size is set: counts would race under READ COMMITTED.
 const CAP_LOCK: &str = "SELECT pg_advisory_xact_lock(727465637)";
@@ -156,10 +157,10 @@ async fn claim(
         return no_channel(tx, &row).await;
     };
     let state = convert::state(&row)?;
-    let Ok(next) = rules_of::next(&state, &Event::Claimed, rules.budget) else {
+    let Ok(next) = next(&state, &Event::Claimed, rules.budget) else {
         return Ok(ClaimOutcome::NotDue);
     };
-    let fence = Fence::random();
+    let fence = Fence(uuid::Uuid::new_v4());
     let mut values = row.clone().into_active_model();
     values.status = Set(next.state.status.as_str().to_owned());
     values.claims = Set(convert::stored(next.state.claims));

@@ -11,7 +11,8 @@ use super::entity::{attempt, channel, log, submission};
 use super::types::{Applied, Change, ChannelState, LedgerError, Millis, Rules, SendPlan};
 use super::{Ledger, convert, db};
 use crate::domain::ids::Fence;
-use crate::domain::submission::{self as rules_of, Due, Next, PairFate, Status, Verdict};
+use crate::domain::submission::{Due, Event, Next, PairFate, Status, Verdict};
+use crate::domain::transition::next as decide;
 
 impl Ledger {
     /// Applies one transition.
@@ -75,7 +76,7 @@ pub(super) async fn transition(
     if row.version != change.version.0 || fenced_out {
         return Ok(Applied::Stale);
     }
-    let next = match rules_of::next(&convert::state(&row)?, &change.event, rules.budget) {
+    let next = match decide(&convert::state(&row)?, &change.event, rules.budget) {
         Ok(next) => next,
         Err(illegal) => return Ok(Applied::Illegal(illegal)),
     };
@@ -190,7 +191,7 @@ async fn move_channel(
     change: &Change,
     now: Millis,
 ) -> Result<(), DbErr> {
-    let dead = matches!(change.event, rules_of::Event::ProvenDead(..));
+    let dead = matches!(change.event, Event::ProvenDead(..));
     let (Some(account), Some(sequence), true) = (&row.source_account, row.sequence, row.pair_held)
     else {
         return Ok(());

@@ -52,7 +52,11 @@ fn state(status: Status) -> State {
         Status::Confirmed => Verdict::Success,
         Status::Failed => Verdict::Expired,
         Status::Cancelled => Verdict::Cancelled,
-        _ => Verdict::Pending,
+        Status::Pending
+        | Status::Building
+        | Status::Submitted
+        | Status::Confirming
+        | Status::Simulated => Verdict::Pending,
     };
     State {
         status,
