@@ -24,7 +24,7 @@ use crate::flow::provision::{ProvisionError, Provisioner};
 use crate::flow::reconcile::Reconciler;
 use crate::flow::send::{SendDelays, Sender};
 use crate::flow::submit::Submitter;
-use crate::http::{self, Parts};
+use crate::http::{self, App};
 use crate::ledger::Ledger;
 use crate::metrics::Metrics;
 use crate::queue::Queue;
@@ -225,9 +225,8 @@ fn address(listener: &TcpListener) -> Result<SocketAddr, StartError> {
 }
 
 async fn fund(node: &DevNode, account: AccountId) -> Result<(), EmbeddedError> {
-    node.fund(account.0, TREASURY_BALANCE)
-        .await
-        .map_err(|error| EmbeddedError::Devnet(error.to_string()))
+    let funded = node.fund(&account.to_string()).await;
+    funded.map(drop).map_err(|error| EmbeddedError::Devnet(error.to_string()))
 }
 
 async fn api_key(ledger: &Ledger) -> Result<SecretString, EmbeddedError> {
@@ -285,7 +284,7 @@ async fn start_roles(
         queue.clone(),
         app::feed_settings(&config.queue),
     );
-    let api = Parts {
+    let api = App {
         readiness: readiness::of(ledger.clone(), Some(queue.clone()), Some(rpc)),
         ledger,
         nudge: Arc::clone(&nudge),
