@@ -10,6 +10,7 @@ mod access;
 mod bad_input;
 mod bad_payloads;
 mod errors;
+mod in_flight;
 mod paging;
 mod push;
 mod service;
