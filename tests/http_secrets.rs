@@ -3,6 +3,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
+    clippy::panic,
     reason = "a failed expectation is how a test speaks"
 )]
 
@@ -70,7 +71,9 @@ async fn no_secret_is_answered_or_logged() {
         ];
         for request in requests {
             let response = request.send().await.expect("an answer");
-            shown += &format!("{:?}", response.headers());
+            for value in response.headers().values() {
+                shown += &String::from_utf8_lossy(value.as_bytes());
+            }
             shown += &response.text().await.expect("a body");
         }
     }

@@ -62,14 +62,7 @@ pub async fn cancel(
 /// A transition that a person asked for, with the reason given.
 pub(super) fn staff_change(row: &Submission, event: Event, reason: &Reason, actor: &str) -> Change {
     Change {
-        id: row.id,
-        version: row.version,
-        event,
-        sending: None,
-        last_error: None,
         evidence: Some(json!({ "reason": reason.as_str(), "actor": actor })),
-        tx_hash: None,
-        account_sequence: None,
-        actor: actor.to_owned(),
+        ..Change::new(row, event, actor)
     }
 }

@@ -1,6 +1,7 @@
 //! The body of a request: bounded in size and time, sent as JSON, read strictly, and documented as a `T`.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::time::Duration;
 
 use poem::http::header;
@@ -11,11 +12,9 @@ use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use super::json;
 use super::problem::{Code, Problem};
+use super::{Shared, json};
 
-/// Largest body, in bytes.
-pub const MAX_BYTES: usize = 64 * 1024;
 /// Of a body that is too large so much more is read, so that the caller gets the answer and not a broken connection.
 const DRAINED_BYTES: usize = 4 * 1024 * 1024;
 /// A body must have arrived within that time.
@@ -54,8 +53,9 @@ impl<'a, T: Type> ApiExtractor<'a> for Document<T> {
         _options: ExtractParamOptions<()>,
     ) -> poem::Result<Self> {
         check_headers(request)?;
+        let limit = limit(request)?;
         let reader = body.take()?.into_async_read();
-        let bytes = tokio::time::timeout(ARRIVAL, read(reader))
+        let bytes = tokio::time::timeout(ARRIVAL, read(reader, limit))
             .await
             .map_err(|_| Problem::new(Code::RequestTimeout, "the body did not arrive in time"))??;
         let value = json::read(&bytes).map_err(|fault| Problem::new(Code::InvalidJson, fault))?;
@@ -64,6 +64,13 @@ impl<'a, T: Type> ApiExtractor<'a> for Document<T> {
             schema: PhantomData,
         })
     }
+}
+
+fn limit(request: &Request) -> Result<usize, Problem> {
+    request
+        .data::<Arc<Shared>>()
+        .map(|shared| shared.settings.body_limit)
+        .ok_or_else(|| Problem::new(Code::Internal, "no limit is set"))
 }
 
 fn check_headers(request: &Request) -> Result<(), Problem> {
@@ -93,11 +100,11 @@ fn is_json(content_type: &str) -> bool {
     })
 }
 
-async fn read(mut reader: impl AsyncRead + Unpin) -> Result<Vec<u8>, Problem> {
+async fn read(mut reader: impl AsyncRead + Unpin, limit: usize) -> Result<Vec<u8>, Problem> {
     let mut bytes = Vec::new();
     let mut chunk = [0; 8 * 1024];
     let mut total = 0;
-    while total <= DRAINED_BYTES {
+    while total <= limit.saturating_add(DRAINED_BYTES) {
         let count = reader
             .read(&mut chunk)
             .await
@@ -106,12 +113,12 @@ async fn read(mut reader: impl AsyncRead + Unpin) -> Result<Vec<u8>, Problem> {
             break;
         }
         total += count;
-        if total <= MAX_BYTES {
+        if total <= limit {
             bytes.extend_from_slice(&chunk[..count]);
         }
     }
-    if total > MAX_BYTES {
-        let detail = format!("the body is larger than {MAX_BYTES} bytes");
+    if total > limit {
+        let detail = format!("the body is larger than {limit} bytes");
         return Err(Problem::new(Code::PayloadTooLarge, detail));
     }
     Ok(bytes)
@@ -144,18 +151,21 @@ mod tests {
 
     #[tokio::test]
     async fn bodies_are_bounded() {
-        let fits = vec![b'x'; MAX_BYTES];
+        let fits = vec![b'x'; 100];
         assert_eq!(
-            read(fits.as_slice()).await.ok().map(|bytes| bytes.len()),
-            Some(MAX_BYTES)
+            read(fits.as_slice(), 100)
+                .await
+                .ok()
+                .map(|bytes| bytes.len()),
+            Some(100)
         );
-        let large = vec![b'x'; MAX_BYTES + 1];
-        let refused = read(large.as_slice())
+        let large = vec![b'x'; 101];
+        let refused = read(large.as_slice(), 100)
             .await
             .err()
             .map(|problem| problem.code());
         assert_eq!(refused, Some(Code::PayloadTooLarge));
-        let endless = read(tokio::io::repeat(b'x'))
+        let endless = read(tokio::io::repeat(b'x'), 100)
             .await
             .err()
             .map(|problem| problem.code());

@@ -1,8 +1,8 @@
 //! The HTTP API. The only module that names poem.
 //!
-//! - [`transactions`], [`status`], [`admin`], [`service`]: one file a resource
-//! - [`auth`], [`body`], [`edge`]: what stands before and around them
-//! - [`problem`]: how errors leave
+//! - `transactions`, `status`, `admin`, `service`: one file a resource
+//! - `auth`, `body`, `edge`: what stands before and around them
+//! - `problem`: how errors leave
 //!
 //! Architecture invariant: nothing here decides about a submission. Handlers translate, flows decide.
 
@@ -82,6 +82,8 @@ pub struct Settings {
     pub requests_per_second: NonZeroU32,
     /// Requests that one API key may make at once after a pause.
     pub burst: NonZeroU32,
+    /// Largest body of a request, in bytes.
+    pub body_limit: usize,
     /// Seconds that pollers are told to wait.
     pub poll_seconds: u64,
     /// Origins whose pages may poll statuses; `*` for all.
@@ -94,6 +96,7 @@ impl Default for Settings {
             base_fee: 100,
             requests_per_second: const { NonZeroU32::new(1_000).unwrap() },
             burst: const { NonZeroU32::new(2_000).unwrap() },
+            body_limit: 64 * 1024,
             poll_seconds: 1,
             cors_origins: Vec::new(),
         }
@@ -101,7 +104,7 @@ impl Default for Settings {
 }
 
 /// What the API works with.
-pub struct App {
+pub struct Parts {
     /// The truth.
     pub ledger: Ledger,
     /// Wakes the feed when there is something new.
@@ -128,8 +131,12 @@ struct Shared {
 ///
 /// # Errors
 /// The listener cannot be used.
-pub async fn serve(app: App, listener: TcpListener, shutdown: CancellationToken) -> io::Result<()> {
-    let endpoint = endpoint(app, shutdown.clone());
+pub async fn serve(
+    parts: Parts,
+    listener: TcpListener,
+    shutdown: CancellationToken,
+) -> io::Result<()> {
+    let endpoint = endpoint(parts, shutdown.clone());
     Server::new_with_acceptor(TcpAcceptor::from_tokio(listener)?)
         .name("api")
         .idle_timeout(IDLE)
@@ -154,7 +161,10 @@ fn api() -> OpenApiService<Apis, ()> {
         .description("Puts payments on the Stellar network exactly once per idempotency key.")
 }
 
-fn endpoint(app: App, shutdown: CancellationToken) -> impl Endpoint<Output = Response> + 'static {
+fn endpoint(
+    parts: Parts,
+    shutdown: CancellationToken,
+) -> impl Endpoint<Output = Response> + 'static {
     let api = api();
     let document = api.spec();
     let methods = Arc::new(Methods::of_document(
@@ -164,17 +174,18 @@ fn endpoint(app: App, shutdown: CancellationToken) -> impl Endpoint<Output = Res
         json: document,
         html: api.scalar_html(),
     });
-    let metrics = Arc::clone(&app.metrics);
-    let quota = Quota::per_second(app.settings.requests_per_second).allow_burst(app.settings.burst);
-    let guard = Arc::new(Guard::new(app.ledger.clone(), quota));
-    let cors = cors(&app.settings.cors_origins);
+    let metrics = Arc::clone(&parts.metrics);
+    let quota =
+        Quota::per_second(parts.settings.requests_per_second).allow_burst(parts.settings.burst);
+    let guard = Arc::new(Guard::new(parts.ledger.clone(), quota));
+    let cors = cors(&parts.settings.cors_origins);
     let shared = Arc::new(Shared {
-        watch: Watch::new(app.ledger.clone(), shutdown),
-        ledger: app.ledger,
-        nudge: app.nudge,
-        readiness: app.readiness,
-        metrics: app.metrics,
-        settings: app.settings,
+        watch: Watch::new(parts.ledger.clone(), shutdown),
+        ledger: parts.ledger,
+        nudge: parts.nudge,
+        readiness: parts.readiness,
+        metrics: parts.metrics,
+        settings: parts.settings,
     });
     let routes = Arc::new(
         api.data(shared)

@@ -3,6 +3,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
+    clippy::panic,
     reason = "a failed expectation is how a test speaks"
 )]
 
@@ -10,6 +11,7 @@ mod access;
 mod bad_input;
 mod bad_payloads;
 mod errors;
+mod in_flight;
 mod paging;
 mod push;
 mod service;

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use tender::domain::ids::AccountId;
 use tender::domain::submission::Budget;
 use tender::flow::keys::{self, Scope};
-use tender::http::{App, Check, Readiness, Settings};
+use tender::http::{Check, Parts, Readiness, Settings};
 use tender::ledger::Ledger;
 use tender::ledger::Rules;
 use tender::metrics::Metrics;
@@ -54,7 +54,7 @@ pub async fn server_with(settings: Settings, readiness: Readiness) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let (nudge, shutdown) = (Arc::new(Notify::new()), CancellationToken::new());
-    let parts = App {
+    let parts = Parts {
         ledger: ledger.clone(),
         nudge: Arc::clone(&nudge),
         readiness,
