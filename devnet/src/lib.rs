@@ -5,6 +5,10 @@
 //! - [`config`]: parameters of the network
 //! - [`network`]: one node and its chain, driven by hand: submit, close, look up
 //! - [`history`]: what closed ledgers contain
+//! - [`node`]: a running node whose ledgers close on a timer or by hand, shared by its users
+//! - [`rpc`]: its JSON-RPC interface, in process and over HTTP
+//! - [`friendbot`]: lumens for new accounts
+//! - [`faults`]: answers that get lost on purpose
 //! - [`replay`]: checks the network against traces recorded from a real node
 //!
 //! Inside, from an envelope's arrival to the ledger it ends in: `envelope` decodes it, `queue` decides whether it may
@@ -17,13 +21,17 @@ pub mod config;
 mod entries;
 mod envelope;
 mod events;
+pub mod faults;
 mod fees;
+pub mod friendbot;
 pub mod history;
 mod ledger;
 pub mod network;
+pub mod node;
 mod outcome;
 mod queue;
 pub mod replay;
+pub mod rpc;
 mod signatures;
 mod sponsorship;
 mod state;

@@ -1,0 +1,324 @@
+//! A running node: a network whose ledgers close on a timer or by hand, shared by everybody who talks to it.
+
+use crate::config::NetworkConfig;
+use crate::faults::{Call, Fault, FaultPlan, FaultReport};
+use crate::friendbot::{self, Desk};
+use crate::network::Network;
+use crate::rpc::{self, Method, RpcError, Surroundings};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::MissedTickBehavior;
+
+/// Shortest interval at which close times follow the wall clock: they are whole seconds and must increase.
+const WALL_CLOCK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// When ledgers close, and what their close times are.
+///
+/// Close times are whole unix seconds and each is later than the one before. At an interval of a second or more they
+/// follow the wall clock. Faster ledgers, and ledgers closed by hand, are one second apart in the network's time whatever
+/// the wall clock says, beginning at the start ledger's; so time in such a network may run ahead or behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// Only when [`DevNode::close_ledger`] is called.
+    ByHand,
+    /// Whenever this much time is over.
+    Every(Duration),
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self::Every(Duration::from_secs(1))
+    }
+}
+
+impl Pace {
+    fn follows_wall_clock(self) -> bool {
+        match self {
+            Self::ByHand => false,
+            Self::Every(interval) => interval >= WALL_CLOCK_INTERVAL,
+        }
+    }
+
+    /// Close time of the next ledger.
+    fn close_time(self, last: u64, now: u64) -> u64 {
+        let next = last.saturating_add(1);
+        if self.follows_wall_clock() {
+            now.max(next)
+        } else {
+            next
+        }
+    }
+
+    /// Seconds between the last close and now, in the network's time.
+    fn drift(self, last: u64, now: u64) -> u64 {
+        if self.follows_wall_clock() {
+            now.saturating_sub(last)
+        } else {
+            0
+        }
+    }
+}
+
+/// A closed ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Latest {
+    /// Its sequence.
+    pub sequence: u32,
+    /// Its close time, in unix seconds.
+    pub close_time: u64,
+}
+
+/// A handle to a node; clones are the same node. It stops when it is shut down or the last handle is dropped.
+#[derive(Clone, Debug)]
+pub struct DevNode {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    pace: Pace,
+    chain: Mutex<Chain>,
+    latest: watch::Sender<Latest>,
+    calls: Mutex<BTreeMap<Method, u64>>,
+    faults: Mutex<FaultPlan>,
+    desk: Mutex<Desk>,
+    stopped: watch::Sender<bool>,
+    timer: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Debug)]
+struct Chain {
+    network: Network,
+    closed_at: Instant,
+}
+
+impl DevNode {
+    /// Starts a node. Without an initial state of its own, the network has a root and a friendbot account with half of
+    /// all lumens each.
+    ///
+    /// # Panics
+    /// With a timer, outside of a Tokio runtime.
+    #[must_use]
+    pub fn start(mut config: NetworkConfig, pace: Pace) -> Self {
+        if config.initial_state.is_empty() {
+            config.initial_state = friendbot::initial_state(&config);
+        }
+        let network = Network::new(config);
+        let node = Self {
+            shared: Arc::new(Shared {
+                pace,
+                latest: watch::Sender::new(latest_of(&network)),
+                chain: Mutex::new(Chain {
+                    network,
+                    closed_at: Instant::now(),
+                }),
+                calls: Mutex::default(),
+                faults: Mutex::default(),
+                desk: Mutex::default(),
+                stopped: watch::Sender::new(false),
+                timer: Mutex::default(),
+            }),
+        };
+        if let Pace::Every(interval) = pace {
+            let stopped = node.shared.stopped.subscribe();
+            let timer = tokio::spawn(run(Arc::downgrade(&node.shared), interval, stopped));
+            *lock(&node.shared.timer) = Some(timer);
+        }
+        node
+    }
+
+    /// Closes the next ledger now.
+    pub fn close_ledger(&self) -> Latest {
+        let mut chain = lock(&self.shared.chain);
+        let last = chain.network.latest_close_time();
+        let close_time = self.shared.pace.close_time(last, unix_now());
+        self.close_locked(&mut chain, close_time)
+    }
+
+    /// Closes the next ledger at a time in unix seconds, or one second after the last one if that is later.
+    pub fn close_ledger_at(&self, close_time: u64) -> Latest {
+        self.close_locked(&mut lock(&self.shared.chain), close_time)
+    }
+
+    fn close_locked(&self, chain: &mut Chain, close_time: u64) -> Latest {
+        chain.network.close(close_time);
+        chain.closed_at = Instant::now();
+        let latest = latest_of(&chain.network);
+        // Still under the lock, so that watchers see ledgers in order.
+        self.shared.latest.send_replace(latest);
+        latest
+    }
+
+    /// The last closed ledger, and a signal of each next one.
+    #[must_use]
+    pub fn latest(&self) -> watch::Receiver<Latest> {
+        self.shared.latest.subscribe()
+    }
+
+    /// Looks at the network, for instance at all its ledgers; nothing happens in it meanwhile.
+    pub fn inspect<T>(&self, look: impl FnOnce(&Network) -> T) -> T {
+        look(&lock(&self.shared.chain).network)
+    }
+
+    /// Changes the network with its clock up to date.
+    pub(crate) fn with_network<T>(&self, change: impl FnOnce(&mut Network) -> T) -> T {
+        self.with_chain(|chain| change(&mut chain.network))
+    }
+
+    fn with_chain<T>(&self, change: impl FnOnce(&mut Chain) -> T) -> T {
+        let mut chain = lock(&self.shared.chain);
+        let last = chain.network.latest_close_time();
+        let drift = self.shared.pace.drift(last, unix_now());
+        chain.network.set_drift(drift);
+        change(&mut chain)
+    }
+
+    /// Answers a JSON-RPC call without HTTP; injected faults do not apply.
+    ///
+    /// # Errors
+    /// As the method says, or there is no such method.
+    pub fn call(&self, method: &str, params: Value) -> Result<Value, RpcError> {
+        let method = Method::named(method).ok_or_else(|| RpcError::method_not_found(method))?;
+        self.count(method);
+        self.answer(method, params, None)
+    }
+
+    /// Answers a call that is counted already.
+    pub(crate) fn answer(
+        &self,
+        method: Method,
+        params: Value,
+        friendbot_url: Option<String>,
+    ) -> Result<Value, RpcError> {
+        self.with_chain(|chain| {
+            let surroundings = Surroundings {
+                since_close: chain.closed_at.elapsed(),
+                friendbot_url,
+            };
+            rpc::call(&mut chain.network, &surroundings, method, params)
+        })
+    }
+
+    pub(crate) fn count(&self, method: Method) {
+        *lock(&self.shared.calls).entry(method).or_default() += 1;
+    }
+
+    /// Calls received so far by method name, those whose answers were lost included.
+    #[must_use]
+    pub fn calls(&self) -> BTreeMap<&'static str, u64> {
+        lock(&self.shared.calls)
+            .iter()
+            .map(|(method, count)| (method.name(), *count))
+            .collect()
+    }
+
+    /// Follows a plan of faults from now on; what the plan before did is forgotten.
+    pub fn set_faults(&self, plan: FaultPlan) {
+        *lock(&self.shared.faults) = plan;
+    }
+
+    /// What the plan of faults did so far.
+    #[must_use]
+    pub fn faults(&self) -> FaultReport {
+        lock(&self.shared.faults).report().clone()
+    }
+
+    /// Asks the plan of faults about a call that arrived.
+    pub(crate) fn decide_fault(&self, method: Method, params: &Value) -> Option<Fault> {
+        if !lock(&self.shared.faults).concerns(method) {
+            return None;
+        }
+        let id = self.inspect(|network| network.network_id().clone());
+        let hash = rpc::hash_of_params(&id, params);
+        let hash = hash.as_ref();
+        lock(&self.shared.faults).decide(Call { method, hash })
+    }
+
+    /// The friendbot's queue.
+    pub(crate) fn desk(&self) -> MutexGuard<'_, Desk> {
+        lock(&self.shared.desk)
+    }
+
+    /// Resolves when the node is shut down.
+    pub(crate) async fn stopped(&self) {
+        // An error means that the sender is gone, which it cannot be while `self` lives; it would mean the same.
+        let _ = self.shared.stopped.subscribe().wait_for(|stop| *stop).await;
+    }
+
+    /// Stops closing ledgers and lets waiting requests go. What is in the network can still be read.
+    pub async fn shutdown(&self) {
+        self.shared.stopped.send_replace(true);
+        let timer = lock(&self.shared.timer).take();
+        if let Some(timer) = timer
+            && let Err(error) = timer.await
+        {
+            tracing::error!(%error, "the ledger timer failed");
+        }
+    }
+}
+
+/// Closes ledgers until the node is shut down or nobody holds it any more.
+async fn run(shared: Weak<Shared>, interval: Duration, mut stopped: watch::Receiver<bool>) {
+    let interval = interval.max(Duration::from_millis(1));
+    let mut ticks = tokio::time::interval_at(tokio::time::Instant::now() + interval, interval);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {}
+            _ = stopped.wait_for(|stop| *stop) => return,
+        }
+        let Some(shared) = shared.upgrade() else {
+            return;
+        };
+        let node = DevNode { shared };
+        // Closing a full ledger takes a while, which the threads that serve requests have not.
+        let closing = tokio::task::spawn_blocking(move || node.close_ledger());
+        match closing.await {
+            Ok(latest) => tracing::debug!(sequence = latest.sequence, "ledger closed"),
+            Err(error) => {
+                tracing::error!(%error, "a ledger could not be closed");
+                return;
+            }
+        }
+    }
+}
+
+fn latest_of(network: &Network) -> Latest {
+    Latest {
+        sequence: network.latest_ledger(),
+        close_time: network.latest_close_time(),
+    }
+}
+
+fn unix_now() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
+}
+
+/// A panic elsewhere must not take the whole node down; what it left is consistent enough to read.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_ledgers_follow_the_wall_clock_and_fast_ones_advance_a_second() {
+        let slow = Pace::Every(Duration::from_secs(5));
+        assert_eq!(slow.close_time(100, 105), 105);
+        assert_eq!(slow.close_time(100, 100), 101);
+        assert_eq!(slow.close_time(100, 90), 101);
+        assert_eq!(slow.drift(100, 103), 3);
+        for pace in [Pace::Every(Duration::from_millis(999)), Pace::ByHand] {
+            assert_eq!(pace.close_time(100, 5000), 101);
+            assert_eq!(pace.drift(100, 5000), 0);
+        }
+    }
+}
