@@ -35,16 +35,16 @@ async fn a_payment_is_taken_lands_and_is_seen_every_way_there_is() {
     let start = net.rpc.latest().await.unwrap();
     let operation = paying(Asset::Native, payee(), "1.5");
     let envelope = net.build(&channel(0), 1, &operation).await;
-    let send = || net.rpc.send(envelope.hash, &envelope.xdr);
-    let sent = send().await;
+    let again = || net.rpc.send(envelope.hash, &envelope.xdr);
+    let sent = again().await;
     assert_eq!((sent.answer, sent.seen), (SendAnswer::Pending, Some(start)));
-    assert_eq!(send().await.answer, SendAnswer::Duplicate);
+    assert_eq!(again().await.answer, SendAnswer::Duplicate);
     let absent = net.look(&envelope, &operation).await;
     assert_eq!((absent.finding, absent.ledger), (Finding::NotFound, None));
 
     let closed_at = net.close();
     let ledger = start.ledger + 1;
-    assert_eq!(send().await.answer, SendAnswer::TryAgainLater);
+    assert_eq!(again().await.answer, SendAnswer::TryAgainLater);
     let found = net.look(&envelope, &operation).await;
     assert_eq!(found.finding, MATCHED);
     assert_eq!(
@@ -83,12 +83,12 @@ async fn a_payment_is_taken_lands_and_is_seen_every_way_there_is() {
     assert_eq!((landed[0].hash, landed[0].ledger), (envelope.hash, ledger));
     assert_eq!(landed[0].effect, net.effect(&operation));
     assert_eq!(landed[0].closed_at, closed_at);
-    let next = net.rpc.effects_since(&page.cursor, &watch).await.unwrap();
-    assert_eq!(next.effects, []);
+    let later = net.rpc.effects_since(&page.cursor, &watch).await.unwrap();
+    assert_eq!(later.effects, []);
 
-    let consumer = net.rpc.consumer(envelope.pair, start.ledger, ledger).await;
-    let Ok(Consumer::Found(consumed)) = consumer else {
-        panic!("{consumer:?}")
+    let scan = net.rpc.consumer(envelope.pair, start.ledger, ledger).await;
+    let Ok(Consumer::Found(consumed)) = scan else {
+        panic!("{scan:?}")
     };
     assert_eq!((consumed.ledger, consumed.success), (ledger, true));
     assert_eq!(consumed.inspected.tag, Some(KeyTag(41)));
@@ -272,7 +272,11 @@ async fn a_lost_answer_is_a_fault_of_its_kind_and_sending_again_pays_once() {
     for (loss, fault) in losses {
         let net = Net::start().await;
         let start = EventCursor::Start(net.rpc.latest().await.unwrap().ledger);
-        let impatient = client(&[net.url.clone()], Duration::from_millis(200), NEVER);
+        let impatient = client(
+            std::slice::from_ref(&net.url),
+            Duration::from_millis(200),
+            NEVER,
+        );
         let operation = paying(Asset::Native, payee(), "1");
         net.node.set_faults(FaultPlan::seeded(1, 1000, &[loss]));
         let mut envelopes = Vec::new();
