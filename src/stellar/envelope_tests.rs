@@ -152,79 +152,33 @@ async fn a_treasury_that_is_its_own_channel_signs_once() {
 #[tokio::test]
 async fn recipes_that_make_no_envelope_are_refused() {
     let parts = parts(payment("native", None, None));
-    let good = parts.recipe();
-    let sequence = |sequence| Pair {
-        sequence,
-        ..good.pair
+    for fee in [i64::MIN, -1, 0, i64::from(u32::MAX) + 1] {
+        let recipe = Recipe {
+            fee,
+            ..parts.recipe()
+        };
+        assert_eq!(build(recipe).await, Err(BuildError::Fee(fee)));
+    }
+    for sequence in [i64::MIN, -1, 0] {
+        let mut recipe = parts.recipe();
+        recipe.pair.sequence = sequence;
+        assert_eq!(build(recipe).await, Err(BuildError::Sequence(sequence)));
+    }
+    let forever = Recipe {
+        max_time: 0,
+        ..parts.recipe()
     };
-    let stranger = Pair {
-        account: signer(8).account(),
-        ..good.pair
-    };
-    let too_much = i64::from(u32::MAX) + 1;
+    assert_eq!(build(forever).await, Err(BuildError::NoExpiry));
+    let mut recipe = parts.recipe();
+    recipe.pair.account = signer(8).account();
     let wrong_channel = BuildError::WrongChannel {
-        pair: stranger.account,
+        pair: recipe.pair.account,
         key: parts.channel.account(),
     };
-    let table = [
-        (
-            Recipe {
-                fee: 0,
-                ..good.clone()
-            },
-            BuildError::Fee(0),
-        ),
-        (
-            Recipe {
-                fee: -1,
-                ..good.clone()
-            },
-            BuildError::Fee(-1),
-        ),
-        (
-            Recipe {
-                fee: too_much,
-                ..good.clone()
-            },
-            BuildError::Fee(too_much),
-        ),
-        (
-            Recipe {
-                max_time: 0,
-                ..good.clone()
-            },
-            BuildError::NoExpiry,
-        ),
-        (
-            Recipe {
-                pair: sequence(0),
-                ..good.clone()
-            },
-            BuildError::Sequence(0),
-        ),
-        (
-            Recipe {
-                pair: sequence(i64::MIN),
-                ..good.clone()
-            },
-            BuildError::Sequence(i64::MIN),
-        ),
-        (
-            Recipe {
-                pair: stranger,
-                ..good.clone()
-            },
-            wrong_channel,
-        ),
-    ];
-    for (recipe, error) in table {
-        assert_eq!(build(recipe).await, Err(error));
-    }
-    let edge = Recipe {
-        pair: sequence(i64::MAX),
-        fee: i64::from(u32::MAX),
-        ..good
-    };
+    assert_eq!(build(recipe).await, Err(wrong_channel));
+    let mut edge = parts.recipe();
+    edge.pair.sequence = i64::MAX;
+    edge.fee = i64::from(u32::MAX);
     assert!(build(edge).await.is_ok());
 }
 

@@ -6,6 +6,10 @@
 )]
 
 mod answers;
+#[cfg(feature = "devnet")]
+mod devnet;
+#[cfg(feature = "devnet")]
+mod net;
 mod reads;
 mod support;
 mod transport;

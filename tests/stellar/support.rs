@@ -12,7 +12,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
 /// Long enough never to pass in a test that does not wait for it.
-pub const NEVER: Duration = Duration::from_secs(60);
+pub const NEVER: Duration = Duration::from_mins(1);
 
 /// What the server does with a request.
 #[derive(Clone, Debug)]

@@ -94,8 +94,9 @@ fn read(answer: &Answer, effect: &Effect) -> Result<Lookup, Fault> {
             close_time: answer.latest_ledger_close_time,
         },
         oldest_ledger: answer.oldest_ledger,
-        ledger: answer.ledger,
-        closed_at: answer.created_at,
+        // Where nothing was found the RPC writes 0.
+        ledger: answer.ledger.filter(|ledger| *ledger > 0),
+        closed_at: answer.created_at.filter(|closed_at| *closed_at > 0),
         fee_charged: outcome.flatten().map(|outcome| outcome.fee_charged),
     })
 }

@@ -166,6 +166,8 @@ fn a_hash_that_is_not_found_tells_how_far_the_node_looked() {
         "latestLedgerCloseTime": "1767225660",
         "oldestLedger": 2,
         "oldestLedgerCloseTime": "1767225600",
+        "ledger": 0,
+        "createdAt": "0",
     });
     let lookup = look(absent, &paid()).expect("a look-up");
     assert_eq!(lookup.finding, Finding::NotFound);
