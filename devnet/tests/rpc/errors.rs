@@ -4,6 +4,7 @@ use crate::common::{Key, config, root};
 use crate::support::{Served, base64};
 use serde_json::{Value, json};
 use stellar_xdr::{Hash, LedgerKey, LedgerKeyTtl};
+use tender_devnet::network::Network;
 use tender_devnet::node::Pace;
 
 const INVALID_REQUEST: i64 = -32_600;
@@ -95,7 +96,7 @@ async fn every_refusal_has_its_code_and_changes_nothing() {
         assert_eq!(found, code, "{method} {params}: {message}");
         assert!(message.contains(part), "{method} {params}: {message}");
     }
-    assert_eq!(served.node.inspect(|network| network.pending()), 0);
+    assert_eq!(served.node.inspect(Network::pending), 0);
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use std::io::ErrorKind;
 use std::time::Duration;
 use stellar_xdr::TransactionEnvelope;
 use tender_devnet::faults::{Fault, FaultPlan, Loss};
+use tender_devnet::network::Network;
 
 async fn send(
     served: &Served,
@@ -35,25 +36,24 @@ fn is_reset(error: &reqwest::Error) -> bool {
 async fn lose_two(
     served: &Served,
     loss: Loss,
-    lost: fn(Result<reqwest::Response, reqwest::Error>),
+    check: fn(Result<reqwest::Response, reqwest::Error>),
 ) {
     served.node.set_faults(FaultPlan::seeded(1, 1000, &[loss]));
-    let taken = |served: &Served| served.node.inspect(|network| network.pending());
-    let mut taken_before = 0;
+    let mut waiting = 0;
     for _ in 0..2 {
         let hits = served.node.faults().hits.len();
-        lost(send(served, &payment(1, &root(), 1)).await);
+        check(send(served, &payment(1, &root(), 1)).await);
         let report = served.node.faults();
         assert_eq!(report.hits.len(), hits + 1);
         let hit = &report.hits[hits];
         match hit.fault {
             Fault::AnswerLostAfterAccept(found) => {
                 assert_eq!(found, loss);
-                taken_before = 1;
+                waiting = 1;
             }
             Fault::AnswerLostBeforeAccept(found) => assert_eq!(found, loss),
         }
-        assert_eq!(taken(served), taken_before);
+        assert_eq!(served.node.inspect(Network::pending), waiting);
     }
     let report = served.node.faults();
     assert_eq!((report.after_accept, report.before_accept), (1, 1));
@@ -126,7 +126,7 @@ async fn a_lost_call_loses_its_batch_and_other_methods_are_spared() {
     assert_eq!(response.status(), 504);
     assert_eq!(served.node.calls()["getHealth"], 2);
     assert_eq!(served.node.calls()["sendTransaction"], 2);
-    assert_eq!(served.node.inspect(|network| network.pending()), 1);
+    assert_eq!(served.node.inspect(Network::pending), 1);
     let unreadable = json!({"transaction": "AAAA"});
     let (code, _) = served.error("sendTransaction", unreadable).await;
     assert_eq!(code, -32_602);

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use stellar_xdr::{LedgerEntryData, LedgerKey, LedgerKeyAccount};
 use tender_devnet::friendbot::{FriendbotError, STARTING_BALANCE, friendbot_account};
+use tender_devnet::network::Network;
 use tender_devnet::node::{DevNode, Pace};
 
 fn fast() -> Pace {
@@ -118,7 +119,7 @@ async fn requests_that_wait_end_with_the_node() {
     let node = DevNode::start(config(), Pace::ByHand);
     let (asker, address) = (node.clone(), address(&Key::named("newcomer")));
     let asking = tokio::spawn(async move { asker.fund(&address).await });
-    while node.inspect(|network| network.pending()) == 0 {
+    while node.inspect(Network::pending) == 0 {
         tokio::task::yield_now().await;
     }
     node.shutdown().await;

@@ -3,6 +3,7 @@
 use crate::common::root;
 use crate::support::{Served, base64, payment};
 use serde_json::{Value, json};
+use tender_devnet::network::Network;
 use tender_devnet::rpc::{MAX_BATCH, MAX_BODY_BYTES};
 
 async fn post(served: &Served, body: impl Into<reqwest::Body>) -> Value {
@@ -70,7 +71,7 @@ async fn a_batch_is_answered_in_order_without_its_notifications() {
     assert_eq!(code(&answers[1]), -32_601);
     assert_eq!(code(&answers[2]), -32_600);
     assert_eq!(answers[3]["result"]["protocolVersion"], 26);
-    assert_eq!(served.node.inspect(|network| network.pending()), 1);
+    assert_eq!(served.node.inspect(Network::pending), 1);
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ mod faults;
 mod friendbot;
 mod jsonrpc;
 mod ledgers;
+mod limits;
 mod node;
 mod shapes;
 mod support;

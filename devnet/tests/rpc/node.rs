@@ -5,6 +5,7 @@ use crate::support::{Served, base64, payment};
 use serde_json::json;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tender_devnet::config::NetworkConfig;
+use tender_devnet::network::Network;
 use tender_devnet::node::{DevNode, Pace};
 
 fn unix_now() -> u64 {
@@ -26,16 +27,13 @@ async fn fast_ledgers_are_a_second_apart_and_everybody_hears_of_them() {
     }
     node.shutdown().await;
     let last = *latest.borrow_and_update();
-    assert_eq!(
-        node.inspect(|network| network.latest_ledger()),
-        last.sequence
-    );
+    assert_eq!(node.inspect(Network::latest_ledger), last.sequence);
     assert!(!latest.has_changed().unwrap());
 }
 
 #[tokio::test]
 async fn slow_ledgers_follow_the_wall_clock() {
-    let node = DevNode::start(config(), Pace::Every(Duration::from_secs(3600)));
+    let node = DevNode::start(config(), Pace::Every(Duration::from_hours(1)));
     let before = unix_now();
     let closed = node.close_ledger();
     assert!((before..=unix_now()).contains(&closed.close_time));
@@ -62,7 +60,7 @@ async fn an_envelope_is_refused_ever_earlier_while_no_ledger_closes() {
         start_close_time: unix_now() - 1000,
         ..config()
     };
-    let drifting = DevNode::start(config.clone(), Pace::Every(Duration::from_secs(3600)));
+    let drifting = DevNode::start(config.clone(), Pace::Every(Duration::from_hours(1)));
     let by_hand = DevNode::start(config, Pace::ByHand);
     let max_time = unix_now() - 900;
     let send = |node: &DevNode| {
@@ -106,5 +104,5 @@ async fn a_server_stops_and_the_node_can_still_be_asked() {
     node.close_ledger();
     let latest = node.call("getLatestLedger", json!({})).unwrap();
     assert_eq!(latest["sequence"], 11);
-    assert_eq!(node.inspect(|network| network.pending()), 0);
+    assert_eq!(node.inspect(Network::pending), 0);
 }

@@ -31,10 +31,10 @@ impl Served {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = oneshot::channel();
-        let served = node.clone();
-        let server = tokio::spawn(serve(served, listener, async {
+        let serving = serve(node.clone(), listener, async {
             let _ = stopped.await;
-        }));
+        });
+        let server = tokio::spawn(serving);
         Self {
             node,
             url,
