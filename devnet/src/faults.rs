@@ -10,7 +10,7 @@ use std::time::Duration;
 use stellar_xdr::Hash;
 
 /// Longest time a connection is held without an answer.
-pub const LONGEST_HANG: Duration = Duration::from_secs(60);
+pub const LONGEST_HANG: Duration = Duration::from_mins(1);
 
 /// Most hits whose hashes are kept; later ones are only counted.
 const MAX_HITS: usize = 100_000;

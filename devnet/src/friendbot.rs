@@ -25,7 +25,7 @@ use tokio::sync::oneshot;
 pub const STARTING_BALANCE: i64 = 100_000_000_000;
 
 /// Longest time a request waits for its ledger.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+const LONGEST_WAIT: Duration = Duration::from_mins(1);
 /// Most requests that wait at once.
 const MAX_WAITING: usize = 1000;
 /// Most accounts created by one transaction, which the protocol sets.

@@ -132,6 +132,7 @@ impl DevNode {
     }
 
     /// Closes the next ledger now.
+    #[expect(clippy::must_use_candidate, reason = "closing it is the point")]
     pub fn close_ledger(&self) -> Latest {
         let mut chain = lock(&self.shared.chain);
         let last = chain.network.latest_close_time();
@@ -140,6 +141,7 @@ impl DevNode {
     }
 
     /// Closes the next ledger at a time in unix seconds, or one second after the last one if that is later.
+    #[expect(clippy::must_use_candidate, reason = "closing it is the point")]
     pub fn close_ledger_at(&self, close_time: u64) -> Latest {
         self.close_locked(&mut lock(&self.shared.chain), close_time)
     }

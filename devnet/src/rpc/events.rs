@@ -146,7 +146,7 @@ fn events_of(ledger: &ClosedLedger) -> Vec<PlacedEvent<'_>> {
             });
             *counter += 1;
         };
-        for staged in meta.events.iter() {
+        for staged in &meta.events {
             let event = &staged.event;
             match staged.stage {
                 TransactionEventStage::BeforeAllTxs => place(0, 0, &mut before_all, event),
@@ -160,7 +160,7 @@ fn events_of(ledger: &ClosedLedger) -> Vec<PlacedEvent<'_>> {
         }
         for (operation, index) in meta.operations.iter().zip(0..) {
             let mut counter = 0;
-            for event in operation.events.iter() {
+            for event in &operation.events {
                 place(tx.application_order, index, &mut counter, event);
             }
         }

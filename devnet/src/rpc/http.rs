@@ -19,6 +19,8 @@ use tokio::net::TcpListener;
 
 /// How long open requests may take to end after the shutdown began.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
+/// How long a connection may be silent; longer than any answer takes, on purpose or not.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 /// Longest `Host` header that is repeated in the friendbot's URL.
 const MAX_HOST: usize = 255;
 
@@ -41,6 +43,7 @@ pub async fn serve(
         .data(connections);
     Server::new_with_acceptor(gate)
         .name("devnet")
+        .idle_timeout(IDLE_TIMEOUT)
         .run_with_graceful_shutdown(routes, shutdown, Some(SHUTDOWN_GRACE))
         .await
 }

@@ -35,7 +35,7 @@ pub fn get_transaction(network: &Network, params: Value) -> Result<Value, RpcErr
     let window = Window::of(network);
     let mut reply = match found {
         Some((ledger, tx)) => {
-            let mut reply = details(ledger, tx, text);
+            let mut reply = details(ledger, tx, &text);
             reply.insert("createdAt".into(), ledger.close_time().to_string().into());
             reply
         }
@@ -91,7 +91,7 @@ fn parse_hash(text: &str) -> Result<Hash, RpcError> {
 }
 
 /// What both methods say about a transaction in a ledger.
-fn details(ledger: &ClosedLedger, tx: &AppliedTransaction, hash: String) -> Map<String, Value> {
+fn details(ledger: &ClosedLedger, tx: &AppliedTransaction, hash: &str) -> Map<String, Value> {
     let (transaction_events, contract_events, diagnostics) = encoded_events(&tx.meta);
     let mut details = object(json!({
         "status": if tx.is_success() { "SUCCESS" } else { "FAILED" },
@@ -164,7 +164,7 @@ pub fn get_transactions(network: &Network, params: Value) -> Result<Value, RpcEr
             if position <= start {
                 continue;
             }
-            let mut details = details(ledger, tx, hex::encode(tx.hash.0));
+            let mut details = details(ledger, tx, &hex::encode(tx.hash.0));
             details.insert("createdAt".into(), ledger.close_time().into());
             transactions.push(Value::Object(details));
             cursor = position;
