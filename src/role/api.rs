@@ -11,7 +11,7 @@ use super::readiness;
 use crate::app::{self, StartError};
 use crate::config::{self, ApiConfig, Cors};
 use crate::flow::feed::Feed;
-use crate::http::{self, App, Settings};
+use crate::http::{self, Parts, Settings};
 use crate::metrics::Metrics;
 use crate::stellar::network::NetworkId;
 
@@ -35,7 +35,7 @@ pub async fn run(config: &ApiConfig, shutdown: CancellationToken) -> Result<(), 
         .map(|rpc| app::rpc(rpc, &NetworkId::new("")))
         .transpose()?;
     let nudge = Arc::new(Notify::new());
-    let parts = App {
+    let parts = Parts {
         ledger: ledger.clone(),
         nudge: Arc::clone(&nudge),
         readiness: readiness::of(ledger.clone(), queue.clone(), rpc),
@@ -69,6 +69,7 @@ pub fn settings(http: &config::Http, fees: &config::Fees) -> Settings {
             Cors::Any => vec!["*".to_owned()],
             Cors::Origins(origins) => origins.clone(),
         },
+        body_limit: http.body_limit,
         ..Settings::default()
     }
 }

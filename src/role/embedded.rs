@@ -24,7 +24,7 @@ use crate::flow::provision::{ProvisionError, Provisioner};
 use crate::flow::reconcile::Reconciler;
 use crate::flow::send::{SendDelays, Sender};
 use crate::flow::submit::Submitter;
-use crate::http::{self, App};
+use crate::http::{self, Parts};
 use crate::ledger::Ledger;
 use crate::metrics::Metrics;
 use crate::queue::Queue;
@@ -226,7 +226,9 @@ fn address(listener: &TcpListener) -> Result<SocketAddr, StartError> {
 
 async fn fund(node: &DevNode, account: AccountId) -> Result<(), EmbeddedError> {
     let funded = node.fund(&account.to_string()).await;
-    funded.map(drop).map_err(|error| EmbeddedError::Devnet(error.to_string()))
+    funded
+        .map(drop)
+        .map_err(|error| EmbeddedError::Devnet(error.to_string()))
 }
 
 async fn api_key(ledger: &Ledger) -> Result<SecretString, EmbeddedError> {
@@ -284,7 +286,7 @@ async fn start_roles(
         queue.clone(),
         app::feed_settings(&config.queue),
     );
-    let api = App {
+    let api = Parts {
         readiness: readiness::of(ledger.clone(), Some(queue.clone()), Some(rpc)),
         ledger,
         nudge: Arc::clone(&nudge),
