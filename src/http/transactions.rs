@@ -127,6 +127,7 @@ impl Transactions {
             tenant: Some(caller.tenant().clone()),
             status: status.0.map(Into::into),
             kind: kind.0.map(Into::into),
+            ..ListFilter::default()
         };
         let limit = limit.0.unwrap_or(DEFAULT_PAGE).min(MAX_PAGE);
         let (rows, next) = reading(app.ledger.list(&filter, after, limit)).await?;

@@ -1,197 +1,262 @@
-//! Accepting: one insert that the unique key makes idempotent. Calls that wait for each other share it.
+//! Accepting: one durable insert per key, and none for a key that exists. Callers who come together share a commit.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-use sea_orm::sea_query::{ExprTrait as _, OnConflict};
+use futures::FutureExt;
+use sea_orm::sea_query::{Expr, OnConflict, Query};
 use sea_orm::{
-    ColumnTrait as _, Condition, DatabaseTransaction, DbErr, EntityTrait as _, QueryFilter as _,
-    Set,
+    ColumnTrait, ConnectionTrait, DatabaseTransaction, EntityTrait, FromQueryResult, QueryFilter,
 };
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 
-use super::db::{self, Db};
-use super::entity::submission;
-use super::types::{Accepted, LedgerError, Millis, NewSubmission};
-use super::{Ledger, convert};
+use super::entity::submission::{Column, Entity, Model};
+use super::store::Store;
+use super::types::{Accepted, LedgerError, NewSubmission, Submission};
+use super::{Ledger, clock};
+use crate::domain::ids::SubmissionId;
 use crate::domain::key::KeyTag;
 use crate::domain::submission::State;
 
-/// Submissions that share one insert at most.
-const BATCH: usize = 200;
-/// Submissions that may wait for an insert; more callers wait in line.
-const WAITING: usize = 4096;
-/// Inserts under way at once, so that the next one fills up while the last one is committed.
-const AT_ONCE: usize = 2;
+/// Submissions under one commit.
+const BATCH: usize = 256;
+/// Callers that may wait before more of them do.
+const QUEUE: usize = 4096;
+/// Batches on their way at once: while one is committed the next is gathered.
+const IN_FLIGHT: usize = 3;
 
-type Answer = Result<Accepted, LedgerError>;
-type Waiting = (NewSubmission, oneshot::Sender<Answer>);
+/// Where callers hand submissions in.
+pub(super) type Desk = mpsc::Sender<Caller>;
 
-/// The entrance: takes submissions from any task and inserts them in batches.
-#[derive(Clone)]
-pub(super) struct Entrance(mpsc::Sender<Waiting>);
-
-impl Entrance {
-    /// Opens the entrance of a database.
-    pub(super) fn open(db: Db) -> Self {
-        let (sender, waiting) = mpsc::channel(WAITING);
-        tokio::spawn(accept_batches(db, waiting));
-        Self(sender)
-    }
+/// A submission and whoever waits for its acceptance.
+pub(super) struct Caller {
+    new: NewSubmission,
+    answer: oneshot::Sender<Result<Accepted, LedgerError>>,
 }
 
 impl Ledger {
-    /// Accepts a submission, durably. The same tenant and key always give the same row.
+    /// Accepts a submission durably, once per tenant and key.
     ///
     /// # Errors
-    /// The database did not answer. Accepting the same submission again is always safe.
+    /// [`LedgerError`]. After [`LedgerError::CommitUnknown`] the same call again tells what came of it.
     pub async fn accept(&self, new: NewSubmission) -> Result<Accepted, LedgerError> {
-        let stopped = || LedgerError::Unavailable("accepting has stopped".to_owned());
         let (answer, answered) = oneshot::channel();
-        self.entrance
-            .0
-            .send((new, answer))
+        let ended = "the ledger is shutting down";
+        self.desk
+            .send(Caller { new, answer })
             .await
-            .map_err(|_| stopped())?;
-        answered.await.unwrap_or_else(|_| Err(stopped()))
+            .map_err(|_| LedgerError::Unavailable(ended.to_owned()))?;
+        answered
+            .await
+            .unwrap_or_else(|_| Err(LedgerError::CommitUnknown(ended.to_owned())))
     }
 }
 
-async fn accept_batches(db: Db, mut waiting: mpsc::Receiver<Waiting>) {
-    let slots = std::sync::Arc::new(tokio::sync::Semaphore::new(AT_ONCE));
-    let mut batch = Vec::with_capacity(BATCH);
-    loop {
-        let Ok(slot) = std::sync::Arc::clone(&slots).acquire_owned().await else {
-            return;
-        };
-        if waiting.recv_many(&mut batch, BATCH).await == 0 {
-            return;
+/// Opens the desk. It closes with the last sender.
+pub(super) fn open(store: Store) -> Desk {
+    let (desk, mut callers) = mpsc::channel(QUEUE);
+    tokio::spawn(async move {
+        let gate = Arc::new(Semaphore::new(IN_FLIGHT));
+        // Whoever comes while all batches are on their way joins the next one.
+        while let Ok(passage) = Arc::clone(&gate).acquire_owned().await {
+            let mut batch = Vec::new();
+            if callers.recv_many(&mut batch, BATCH).await == 0 {
+                return;
+            }
+            let store = store.clone();
+            tokio::spawn(async move {
+                serve(&store, batch).await;
+                drop(passage);
+            });
         }
-        let (news, answers): (Vec<_>, Vec<_>) = std::mem::take(&mut batch).into_iter().unzip();
-        let db = db.clone();
-        tokio::spawn(async move {
-            answer_all(answers, accept_batch(&db, news).await);
-            drop(slot);
-        });
+    });
+    desk
+}
+
+async fn serve(store: &Store, batch: Vec<Caller>) {
+    let (news, answers): (Vec<_>, Vec<_>) = batch
+        .into_iter()
+        .map(|caller| (caller.new, caller.answer))
+        .unzip();
+    let news = Arc::new(news);
+    match insert(store, Arc::clone(&news)).await {
+        Ok(accepted) => {
+            for (answer, accepted) in answers.into_iter().zip(accepted) {
+                let _ = answer.send(Ok(accepted));
+            }
+        }
+        // One row that the database refuses must not hurt the others.
+        Err(LedgerError::Corrupt(_)) if news.len() > 1 => {
+            for (answer, new) in answers.into_iter().zip(news.iter()) {
+                let one = insert(store, Arc::new(vec![new.clone()])).await;
+                let _ = answer.send(one.and_then(only));
+            }
+        }
+        Err(error) => {
+            for answer in answers {
+                let _ = answer.send(Err(error.clone()));
+            }
+        }
     }
 }
 
-fn answer_all(answers: Vec<oneshot::Sender<Answer>>, outcome: Result<Vec<Accepted>, LedgerError>) {
-    // A caller that went away asks again with the same key.
-    match outcome {
-        Ok(accepted) => answers
-            .into_iter()
-            .zip(accepted)
-            .for_each(|(answer, accepted)| drop(answer.send(Ok(accepted)))),
-        Err(error) => answers
-            .into_iter()
-            .for_each(|answer| drop(answer.send(Err(error.clone())))),
-    }
+fn only(accepted: Vec<Accepted>) -> Result<Accepted, LedgerError> {
+    accepted.into_iter().next().ok_or_else(vanished)
 }
 
-async fn accept_batch(db: &Db, news: Vec<NewSubmission>) -> Result<Vec<Accepted>, LedgerError> {
-    db.write(move |tx| Box::pin(async move { insert(tx, &news).await }))
+fn vanished() -> LedgerError {
+    LedgerError::Corrupt("a key conflicts with a row that is not there".to_owned())
+}
+
+async fn insert(
+    store: &Store,
+    news: Arc<Vec<NewSubmission>>,
+) -> Result<Vec<Accepted>, LedgerError> {
+    store
+        .write(move |tx| async move { insert_all(tx, &news).await }.boxed())
         .await
 }
 
-async fn insert(tx: &DatabaseTransaction, news: &[NewSubmission]) -> Result<Vec<Accepted>, DbErr> {
-    let now = db::now(tx).await?;
-    let key = [
-        submission::Column::Tenant,
-        submission::Column::IdempotencyKey,
-    ];
-    let inserted = submission::Entity::insert_many(news.iter().map(|new| row(new, now)))
-        .on_conflict(OnConflict::columns(key).do_nothing().to_owned())
-        .exec_with_returning(tx)
-        .await?;
-    let mut new_rows: HashMap<_, _> = inserted
-        .into_iter()
-        .map(|row| ((row.tenant.clone(), row.idempotency_key.clone()), row))
-        .collect();
-    let name = |new: &NewSubmission| (new.tenant.as_str().to_owned(), new.key.as_str().to_owned());
-    let known: Vec<_> = news
+/// A tenant and a key.
+type Name = (String, String);
+
+fn name(new: &NewSubmission) -> Name {
+    (new.tenant.as_str().to_owned(), new.key.as_str().to_owned())
+}
+
+async fn insert_all(
+    tx: &DatabaseTransaction,
+    news: &[NewSubmission],
+) -> Result<Vec<Accepted>, LedgerError> {
+    let mut rows = insert_new(tx, news).await?;
+    let mut fresh: HashSet<SubmissionId> = rows.values().map(|row| row.id).collect();
+    let missing: Vec<_> = news
         .iter()
-        .map(name)
-        .filter(|name| !new_rows.contains_key(name))
+        .filter(|new| !rows.contains_key(&name(new)))
         .collect();
-    let mut known_rows = existing(tx, known).await?;
-    known_rows.extend(
-        new_rows
-            .iter()
-            .map(|(name, row)| (name.clone(), row.clone())),
-    );
+    for row in existing(tx, &missing).await? {
+        rows.insert(
+            (row.tenant.as_str().to_owned(), row.key.as_str().to_owned()),
+            row,
+        );
+    }
     news.iter()
         .map(|new| {
-            // Of several under one key within a batch the first is new.
-            if let Some(row) = new_rows.remove(&name(new)) {
-                return convert::submission(row).map(Accepted::New);
-            }
-            let row = known_rows
-                .get(&name(new))
-                .ok_or_else(|| convert::corrupt(new.key.as_str()))?;
-            convert::submission(row.clone()).map(Accepted::Existing)
+            let row = rows.get(&name(new)).cloned().ok_or_else(vanished)?;
+            // The first caller of a new key made it; the others of the same batch find it.
+            Ok(if fresh.remove(&row.id) {
+                Accepted::New(row)
+            } else {
+                Accepted::Existing(row)
+            })
         })
         .collect()
 }
 
-type ByKey = HashMap<(String, String), submission::Model>;
-
-async fn existing(tx: &DatabaseTransaction, names: Vec<(String, String)>) -> Result<ByKey, DbErr> {
-    if names.is_empty() {
-        return Ok(ByKey::new());
+/// Inserts what is new and returns it by name.
+async fn insert_new(
+    tx: &DatabaseTransaction,
+    news: &[NewSubmission],
+) -> Result<HashMap<Name, Submission>, LedgerError> {
+    // In one order everywhere, so that two batches with the same keys wait for each other and never deadlock.
+    let mut order: Vec<&NewSubmission> = news.iter().collect();
+    order.sort_by(|a, b| (&a.tenant, &a.key).cmp(&(&b.tenant, &b.key)));
+    // Within the batch the first of a key counts; the sort is stable.
+    order.dedup_by(|later, first| later.tenant == first.tenant && later.key == first.key);
+    let mut insert = Query::insert();
+    insert.into_table(Entity).columns(COLUMNS);
+    for new in order {
+        insert
+            .values(values(tx, new))
+            .map_err(|fault| LedgerError::Corrupt(fault.to_string()))?;
     }
-    let any = names
-        .into_iter()
-        .fold(Condition::any(), |any, (tenant, key)| {
-            any.add(
-                submission::Column::Tenant
-                    .eq(tenant)
-                    .and(submission::Column::IdempotencyKey.eq(key)),
-            )
-        });
-    let rows = submission::Entity::find().filter(any).all(tx).await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| ((row.tenant.clone(), row.idempotency_key.clone()), row))
-        .collect())
+    insert
+        .on_conflict(
+            OnConflict::columns([Column::Tenant, Column::IdempotencyKey])
+                .do_nothing()
+                .to_owned(),
+        )
+        .returning_all();
+    let mut rows = HashMap::new();
+    for row in tx.query_all(&insert).await? {
+        let row = Submission::try_from(Model::from_query_result(&row, "")?)?;
+        rows.insert(
+            (row.tenant.as_str().to_owned(), row.key.as_str().to_owned()),
+            row,
+        );
+    }
+    Ok(rows)
 }
 
-fn row(new: &NewSubmission, now: Millis) -> submission::ActiveModel {
+const COLUMNS: [Column; 23] = [
+    Column::Id,
+    Column::Tenant,
+    Column::IdempotencyKey,
+    Column::KeyTag,
+    Column::LogicalOperation,
+    Column::Priority,
+    Column::BusinessRef,
+    Column::Payload,
+    Column::Fingerprint,
+    Column::Status,
+    Column::Verdict,
+    Column::PairHeld,
+    Column::TransientFailures,
+    Column::Claims,
+    Column::Generation,
+    Column::Version,
+    Column::SendState,
+    Column::AttemptCount,
+    Column::DispatchRound,
+    Column::NextAttemptAt,
+    Column::CreatedAt,
+    Column::UpdatedAt,
+    Column::Category,
+];
+
+fn values(tx: &DatabaseTransaction, new: &NewSubmission) -> [Expr; COLUMNS.len()] {
     let state = State::ACCEPTED;
-    submission::ActiveModel {
-        id: Set(uuid::Uuid::new_v4()),
-        tenant: Set(new.tenant.as_str().to_owned()),
-        idempotency_key: Set(new.key.as_str().to_owned()),
-        tag: Set(convert::stored_tag(KeyTag::of(&new.tenant, &new.key))),
-        kind: Set(new.kind.as_str().to_owned()),
-        priority: Set(new.priority.rank()),
-        business_ref: Set(new.business_ref.clone()),
-        payload: Set(new.payload.clone()),
-        fingerprint: Set(hex::encode(new.fingerprint.0)),
-        status: Set(state.status.as_str().to_owned()),
-        verdict: Set(state.verdict.as_str().to_owned()),
-        category: Set(None),
-        source_account: Set(None),
-        sequence: Set(None),
-        pair_held: Set(state.holds_pair),
-        transient_failures: Set(0),
-        claims: Set(0),
-        generation: Set(0),
-        version: Set(1),
-        fence: Set(None),
-        claim_until: Set(None),
-        tx_hash: Set(None),
-        last_error: Set(None),
-        send_state: Set("waiting".to_owned()),
-        send_at: Set(None),
-        send_required: Set(None),
-        send_operations: Set(None),
-        stop_class: Set(None),
-        attempt_count: Set(0),
-        evidence: Set(None),
-        next_attempt_at: Set(now),
-        round: Set(0),
-        dispatched_at: Set(None),
-        created_at: Set(now),
-        updated_at: Set(now),
+    // What is the same for every row is written out rather than bound.
+    let constant = |sql: &'static str| Expr::cust(sql);
+    [
+        Expr::val(uuid::Uuid::new_v4()),
+        Expr::val(new.tenant.as_str()),
+        Expr::val(new.key.as_str()),
+        Expr::val(KeyTag::of(&new.tenant, &new.key).0.cast_signed()),
+        Expr::val(new.kind.as_str()),
+        Expr::val(new.priority.rank()),
+        Expr::val(new.business_ref.as_deref()),
+        Expr::val(new.payload.to_string()),
+        Expr::val(hex::encode(new.fingerprint.0)),
+        Expr::val(state.status.as_str()),
+        Expr::val(state.verdict.as_str()),
+        constant("FALSE"),
+        constant("0"),
+        constant("0"),
+        constant("0"),
+        constant("0"),
+        constant("'waiting'"),
+        constant("0"),
+        constant("0"),
+        clock::now(tx),
+        clock::now(tx),
+        clock::now(tx),
+        constant("NULL"),
+    ]
+}
+
+async fn existing(
+    tx: &DatabaseTransaction,
+    missing: &[&NewSubmission],
+) -> Result<Vec<Submission>, LedgerError> {
+    let mut rows = Vec::new();
+    for new in missing {
+        let found = Entity::find()
+            .filter(Column::Tenant.eq(new.tenant.as_str()))
+            .filter(Column::IdempotencyKey.eq(new.key.as_str()))
+            .one(tx)
+            .await?;
+        rows.extend(found.map(Submission::try_from).transpose()?);
     }
+    Ok(rows)
 }

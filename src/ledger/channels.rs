@@ -1,133 +1,165 @@
-//! The pool of channel accounts.
+//! The pool of channel accounts, as staff see it. Leasing and freeing happen with transitions only.
 
-use sea_orm::sea_query::OnConflict;
-use sea_orm::{ColumnTrait as _, EntityTrait as _, QueryFilter as _, QueryOrder as _, Set};
+use futures::FutureExt;
+use sea_orm::sea_query::{Expr, OnConflict, Query};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, DatabaseTransaction, EntityTrait, FromQueryResult, Order,
+    QueryFilter, QueryOrder, QuerySelect, QueryTrait,
+};
 
-use super::entity::channel;
-use super::read::read;
+use super::entity::channel::{Column, Entity};
 use super::types::{Channel, ChannelState, LedgerError, PoolCounts};
-use super::{Ledger, convert, db};
+use super::{Ledger, clock, row};
 use crate::domain::ids::AccountId;
 
 impl Ledger {
-    /// Enters accounts into the pool, each with its sequence number on the chain. Those already in it are left alone.
+    /// Adds accounts with the sequence they have on the chain. Accounts that are known stay as they are: the ledger
+    /// knows their next sequence better. Answers how many were new.
     ///
     /// # Errors
-    /// The database did not answer.
-    pub async fn add_channels(&self, accounts: &[(AccountId, i64)]) -> Result<(), LedgerError> {
-        if accounts.is_empty() {
-            return Ok(());
-        }
+    /// [`LedgerError`].
+    pub async fn add_channels(&self, accounts: &[(AccountId, i64)]) -> Result<u64, LedgerError> {
         let accounts = accounts.to_vec();
-        self.db
-            .write(move |tx| {
-                Box::pin(async move {
-                    let now = db::now(tx).await?;
-                    let rows = accounts
-                        .iter()
-                        .map(|(account, sequence)| channel::ActiveModel {
-                            account: Set(account.to_string()),
-                            state: Set(ChannelState::Free.as_str().to_owned()),
-                            next_sequence: Set(sequence + 1),
-                            leased_by: Set(None),
-                            reason: Set(None),
-                            last_used_at: Set(now),
-                            created_at: Set(now),
-                        });
-                    channel::Entity::insert_many(rows)
-                        .on_conflict(
-                            OnConflict::column(channel::Column::Account)
-                                .do_nothing()
-                                .to_owned(),
-                        )
-                        .exec_without_returning(tx)
-                        .await
-                        .map(drop)
-                })
-            })
+        self.store
+            .write(move |tx| async move { add(tx, &accounts).await }.boxed())
             .await
     }
 
-    /// The whole pool, by address.
+    /// The pool.
     ///
     /// # Errors
-    /// The database did not answer.
+    /// [`LedgerError`].
     pub async fn channels(&self) -> Result<Vec<Channel>, LedgerError> {
-        let rows = channel::Entity::find()
-            .order_by_asc(channel::Column::Account)
-            .all(self.db.reader())
-            .await;
-        read(rows.and_then(|rows| rows.into_iter().map(convert::channel).collect()))
+        Entity::find()
+            .order_by(Column::Account, Order::Asc)
+            .all(self.store.reader())
+            .await?
+            .into_iter()
+            .map(Channel::try_from)
+            .collect()
     }
 
-    /// How many accounts are free, leased and quarantined.
+    /// How the pool stands.
     ///
     /// # Errors
-    /// The database did not answer.
+    /// [`LedgerError`].
     pub async fn pool(&self) -> Result<PoolCounts, LedgerError> {
+        #[derive(FromQueryResult)]
+        struct Count {
+            state: String,
+            number: i64,
+        }
+        // One statement, so that the counts are of one moment.
+        let rows = Entity::find()
+            .select_only()
+            .column(Column::State)
+            .column_as(Expr::cust("count(*)"), "number")
+            .group_by(Column::State)
+            .into_model::<Count>()
+            .all(self.store.reader())
+            .await?;
         let mut counts = PoolCounts::default();
-        for channel in self.channels().await? {
-            match channel.state {
-                ChannelState::Free => counts.free += 1,
-                ChannelState::Leased => counts.leased += 1,
-                ChannelState::Quarantined => counts.quarantined += 1,
+        for row in rows {
+            let number = row.number.cast_unsigned();
+            match row::channel_state(&row.state)? {
+                ChannelState::Free => counts.free = number,
+                ChannelState::Leased => counts.leased = number,
+                ChannelState::Quarantined => counts.quarantined = number,
             }
         }
         Ok(counts)
     }
 
-    /// Sets a free account aside. Says whether it was free.
+    /// Sets a free account aside. False for one that is not free: a leased one is its submission's to decide.
     ///
     /// # Errors
-    /// The database did not answer.
+    /// [`LedgerError`].
     pub async fn quarantine(&self, account: AccountId, reason: &str) -> Result<bool, LedgerError> {
-        let values = channel::ActiveModel {
-            state: Set(ChannelState::Quarantined.as_str().to_owned()),
-            reason: Set(Some(reason.to_owned())),
-            ..Default::default()
-        };
-        self.move_unleased(account, ChannelState::Free, values)
-            .await
-    }
-
-    /// Returns a quarantined account to the pool with its sequence number on the chain. Says whether it was quarantined.
-    ///
-    /// # Errors
-    /// The database did not answer.
-    pub async fn release_verified(
-        &self,
-        account: AccountId,
-        sequence: i64,
-        reason: &str,
-    ) -> Result<bool, LedgerError> {
-        let values = channel::ActiveModel {
-            state: Set(ChannelState::Free.as_str().to_owned()),
-            next_sequence: Set(sequence + 1),
-            reason: Set(Some(reason.to_owned())),
-            ..Default::default()
-        };
-        self.move_unleased(account, ChannelState::Quarantined, values)
-            .await
-    }
-
-    async fn move_unleased(
-        &self,
-        account: AccountId,
-        from: ChannelState,
-        values: channel::ActiveModel,
-    ) -> Result<bool, LedgerError> {
-        self.db
+        let reason = reason.to_owned();
+        self.store
             .write(move |tx| {
-                Box::pin(async move {
-                    let moved = channel::Entity::update_many()
-                        .set(values)
-                        .filter(channel::Column::Account.eq(account.to_string()))
-                        .filter(channel::Column::State.eq(from.as_str()))
-                        .exec(tx)
-                        .await?;
-                    Ok(moved.rows_affected == 1)
-                })
+                async move {
+                    let values = [
+                        (Column::State, Expr::val(ChannelState::Quarantined.as_str())),
+                        (Column::Reason, Expr::val(reason)),
+                    ];
+                    change(tx, account, ChannelState::Free, values).await
+                }
+                .boxed()
             })
             .await
     }
+
+    /// Takes an account that was set aside back into the pool, after somebody compared it with the chain, where it has
+    /// the sequence `seq_num`. False for one that was not set aside.
+    ///
+    /// # Errors
+    /// [`LedgerError`].
+    pub async fn release_verified(
+        &self,
+        account: AccountId,
+        seq_num: i64,
+        reason: &str,
+    ) -> Result<bool, LedgerError> {
+        let next = seq_num.saturating_add(1);
+        let done = self
+            .store
+            .write(move |tx| {
+                async move {
+                    let values = [
+                        (Column::State, Expr::val(ChannelState::Free.as_str())),
+                        (Column::Reason, Expr::val(None::<String>)),
+                        (Column::NextSequence, Expr::val(next)),
+                    ];
+                    change(tx, account, ChannelState::Quarantined, values).await
+                }
+                .boxed()
+            })
+            .await?;
+        if done {
+            tracing::info!(%account, seq_num, reason, "channel account back in the pool");
+        }
+        Ok(done)
+    }
+}
+
+async fn add(tx: &DatabaseTransaction, accounts: &[(AccountId, i64)]) -> Result<u64, LedgerError> {
+    let mut added = 0;
+    for (account, sequence) in accounts {
+        let mut insert = Query::insert();
+        insert
+            .into_table(Entity)
+            .columns([
+                Column::Account,
+                Column::State,
+                Column::NextSequence,
+                Column::LastUsedAt,
+                Column::CreatedAt,
+            ])
+            .values([
+                Expr::val(account.to_string()),
+                Expr::val(ChannelState::Free.as_str()),
+                Expr::val(sequence.saturating_add(1)),
+                clock::now(tx),
+                clock::now(tx),
+            ])
+            .map_err(|fault| LedgerError::Corrupt(fault.to_string()))?
+            .on_conflict(OnConflict::column(Column::Account).do_nothing().to_owned());
+        added += tx.execute(&insert).await?.rows_affected();
+    }
+    Ok(added)
+}
+
+async fn change<const N: usize>(
+    tx: &DatabaseTransaction,
+    account: AccountId,
+    from: ChannelState,
+    values: [(Column, Expr); N],
+) -> Result<bool, LedgerError> {
+    let mut update = Entity::update_many()
+        .filter(Column::Account.eq(account.to_string()))
+        .filter(Column::State.eq(from.as_str()))
+        .into_query();
+    update.values(values);
+    Ok(tx.execute(&update).await?.rows_affected() == 1)
 }

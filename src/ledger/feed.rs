@@ -1,57 +1,66 @@
-//! What the feed needs: due rows in order, a bounded window of them at a time.
+//! The feed's side: which due rows go to the queue, in order, a bounded window at a time.
 
 use std::time::Duration;
 
-use sea_orm::sea_query::{Expr, ExprTrait as _, LockBehavior, LockType};
+use futures::FutureExt;
+use sea_orm::sea_query::{Expr, ExprTrait, LockBehavior, LockType};
 use sea_orm::{
-    ColumnTrait as _, Condition, ConnectionTrait as _, DatabaseTransaction, DbBackend, DbErr,
-    EntityTrait as _, PaginatorTrait as _, QueryFilter as _, QueryOrder as _, QuerySelect as _,
+    ColumnTrait, DatabaseTransaction, EntityTrait, Order, PaginatorTrait, QueryFilter, QueryOrder,
+    QuerySelect, Select,
 };
 
-use super::entity::{channel, submission};
-use super::read::read;
-use super::types::{ChannelState, Dispatch, LedgerError, Millis};
-use super::{Ledger, convert, db};
+use super::claim::lock;
+use super::entity::channel;
+use super::entity::submission::{Column, Entity, Model};
+use super::types::{Dispatch, LedgerError};
+use super::{Ledger, clock, row};
+use crate::domain::ids::SubmissionId;
 use crate::domain::key::JobId;
 use crate::domain::schedule::Priority;
-use crate::domain::submission::Status;
+
+/// Keys of the locks under which the lanes are fed, less the lane's rank.
+const LANE_LOCK: i64 = 0x7465_6e64_0010;
+/// Rows taken at once, whatever the window: one statement names them all.
+const MOST: u64 = 5_000;
 
 impl Ledger {
-    /// How many rows could run now: free channels, and pending rows that hold a pair and so need none.
+    /// Marks due rows of a lane as dispatched, so that at most `window` of them are dispatched and pending at once, in
+    /// the order of their acceptance. Rows dispatched longer ago than `redispatch_after` are answered again with the
+    /// job of the same round: the queue takes it only if it lost it.
     ///
     /// # Errors
-    /// The database did not answer.
-    pub async fn capacity(&self) -> Result<u64, LedgerError> {
-        let free = channel::Entity::find()
-            .filter(channel::Column::State.eq(ChannelState::Free.as_str()))
-            .count(self.db.reader())
-            .await;
-        let holding = submission::Entity::find()
-            .filter(submission::Column::PairHeld.eq(true))
-            .filter(submission::Column::Status.eq(Status::Pending.as_str()))
-            .count(self.db.reader())
-            .await;
-        Ok(read(free)? + read(holding)?)
-    }
-
-    /// Marks due rows of a lane as dispatched and returns them in order, so that at most `window` of them are dispatched
-    /// and pending at once.
-    ///
-    /// A row dispatched longer than `redispatch_after` ago that nobody has claimed is returned again with the same job:
-    /// a queue that still has the job refuses it, one that lost it takes it.
-    ///
-    /// # Errors
-    /// The database did not answer.
+    /// [`LedgerError`]. Rows that were marked although the answer was lost are answered again later.
     pub async fn take_due(
         &self,
         lane: Priority,
         window: u64,
         redispatch_after: Duration,
     ) -> Result<Vec<Dispatch>, LedgerError> {
-        let lapse = Millis::try_from(redispatch_after.as_millis()).unwrap_or(Millis::MAX);
-        self.db
-            .write(move |tx| Box::pin(async move { take_due(tx, lane, window, lapse).await }))
+        let window = Ord::min(window, MOST);
+        self.store
+            .write(move |tx| {
+                async move { take_due(tx, lane, window, redispatch_after).await }.boxed()
+            })
             .await
+    }
+
+    /// How many due rows could be claimed now: free channel accounts, and due rows that hold a pair already.
+    ///
+    /// # Errors
+    /// [`LedgerError`].
+    pub async fn capacity(&self) -> Result<u64, LedgerError> {
+        let db = self.store.reader();
+        let free = channel::Entity::find()
+            .filter(Expr::cust("state = 'free'"))
+            .count(db)
+            .await?;
+        let holders = Entity::find()
+            .filter(Expr::cust("pair_held"))
+            .filter(Expr::cust("status = 'pending'"))
+            .filter(Expr::col(Column::NextAttemptAt).lte(clock::now(db)))
+            .count(db)
+            .await?;
+        Ok(free + holders)
     }
 }
 
@@ -59,58 +68,97 @@ async fn take_due(
     tx: &DatabaseTransaction,
     lane: Priority,
     window: u64,
-    lapse: Millis,
-) -> Result<Vec<Dispatch>, DbErr> {
-    use submission::Column as C;
-    let now = db::now(tx).await?;
-    let waiting = C::Status
-        .eq(Status::Pending.as_str())
-        .and(C::Priority.eq(lane.rank()));
-    let fresh = C::DispatchedAt.gt(now.saturating_sub(lapse));
-    let outstanding = submission::Entity::find()
-        .filter(waiting.clone())
-        .filter(fresh)
+    redispatch_after: Duration,
+) -> Result<Vec<Dispatch>, LedgerError> {
+    // Two feeds of one lane would overrun its window.
+    lock(tx, LANE_LOCK + i64::from(lane.rank())).await?;
+    let mut taken = overdue(tx, lane, window, redispatch_after).await?;
+    let dispatched = pending(lane)
+        .filter(Expr::cust("dispatched_at IS NOT NULL"))
         .count(tx)
         .await?;
-    let room = window.saturating_sub(outstanding);
-    if room == 0 {
-        return Ok(Vec::new());
-    }
-    let lost = Condition::any()
-        .add(C::DispatchedAt.is_null())
-        .add(C::DispatchedAt.lte(now.saturating_sub(lapse)));
-    let mut due = submission::Entity::find()
-        .select_only()
-        .column(C::Id)
-        .filter(waiting)
-        .filter(C::NextAttemptAt.lte(now))
-        .filter(lost)
-        .order_by_asc(C::CreatedAt)
-        .order_by_asc(C::Id)
-        .limit(room);
-    if tx.get_database_backend() == DbBackend::Postgres {
-        due = due.lock_with_behavior(LockType::Update, LockBehavior::SkipLocked);
-    }
-    let ids: Vec<uuid::Uuid> = due.into_tuple().all(tx).await?;
-    let round = Expr::case(C::DispatchedAt.is_null(), Expr::col(C::Round).add(1))
-        .finally(Expr::col(C::Round));
-    let mut rows = submission::Entity::update_many()
-        .col_expr(C::Round, round.into())
-        .col_expr(C::DispatchedAt, Expr::value(now))
-        .filter(C::Id.is_in(ids))
-        .exec_with_returning(tx)
-        .await?;
-    rows.sort_by_key(|row| (row.created_at, row.id));
-    rows.into_iter().map(dispatch).collect()
+    taken.extend(fresh(tx, lane, window.saturating_sub(dispatched)).await?);
+    Ok(taken)
 }
 
-fn dispatch(row: submission::Model) -> Result<Dispatch, DbErr> {
-    let round = row.round;
-    let submission = convert::submission(row)?;
-    let job = JobId::of(&submission.tenant, &submission.key, round);
+fn pending(lane: Priority) -> Select<Entity> {
+    // Written out: an index with a condition is used only for a query that states it.
+    Entity::find()
+        .filter(Expr::cust("status = 'pending'"))
+        .filter(Column::Priority.eq(lane.rank()))
+}
+
+/// The rows to take, locked. Rows that somebody is changing at this moment are left for the next round.
+async fn select(
+    tx: &DatabaseTransaction,
+    query: Select<Entity>,
+    limit: u64,
+) -> Result<Vec<Model>, LedgerError> {
+    if limit == 0 {
+        return Ok(Vec::new());
+    }
+    Ok(query
+        .filter(Expr::col(Column::NextAttemptAt).lte(clock::now(tx)))
+        .order_by(Column::CreatedAt, Order::Asc)
+        .order_by(Column::Id, Order::Asc)
+        .limit(limit)
+        .lock_with_behavior(LockType::Update, LockBehavior::SkipLocked)
+        .all(tx)
+        .await?)
+}
+
+async fn overdue(
+    tx: &DatabaseTransaction,
+    lane: Priority,
+    limit: u64,
+    redispatch_after: Duration,
+) -> Result<Vec<Dispatch>, LedgerError> {
+    let since = clock::before(tx, redispatch_after);
+    let query = pending(lane)
+        .filter(Expr::cust("dispatched_at IS NOT NULL"))
+        .filter(Expr::col(Column::DispatchedAt).lte(since));
+    let rows = select(tx, query, limit).await?;
+    mark(tx, &rows, 0).await?;
+    rows.iter()
+        .map(|row| dispatch(row, row.dispatch_round))
+        .collect()
+}
+
+async fn fresh(
+    tx: &DatabaseTransaction,
+    lane: Priority,
+    limit: u64,
+) -> Result<Vec<Dispatch>, LedgerError> {
+    let query = pending(lane).filter(Expr::cust("dispatched_at IS NULL"));
+    let rows = select(tx, query, limit).await?;
+    mark(tx, &rows, 1).await?;
+    rows.iter()
+        .map(|row| dispatch(row, row.dispatch_round + 1))
+        .collect()
+}
+
+async fn mark(tx: &DatabaseTransaction, rows: &[Model], rounds: i64) -> Result<(), LedgerError> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    Entity::update_many()
+        .filter(Column::Id.is_in(rows.iter().map(|row| row.id)))
+        .col_expr(
+            Column::DispatchRound,
+            Expr::col(Column::DispatchRound).add(rounds),
+        )
+        .col_expr(Column::DispatchedAt, clock::now(tx))
+        .exec(tx)
+        .await?;
+    Ok(())
+}
+
+fn dispatch(model: &Model, round: i64) -> Result<Dispatch, LedgerError> {
+    let tenant = row::parsed("tenant", &model.tenant)?;
+    let key = row::parsed("idempotency_key", &model.idempotency_key)?;
     Ok(Dispatch {
-        id: submission.id,
-        priority: submission.priority,
-        job,
+        id: SubmissionId(model.id),
+        priority: row::priority(model.priority)?,
+        job: JobId::of(&tenant, &key, round),
     })
 }

@@ -1,131 +1,148 @@
-//! API keys: who may ask for what. Only hashes of secrets are kept.
+//! API keys, kept as hashes of their secrets.
 
-use sea_orm::{
-    ActiveModelTrait as _, ColumnTrait as _, EntityTrait as _, QueryFilter as _, QueryOrder as _,
-    Set,
-};
+use futures::FutureExt;
+use sea_orm::sea_query::{Expr, Query};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, Order, QueryFilter, QueryOrder};
 
-use super::entity::api_key;
-use super::read::read;
+use super::entity::api_key::{Column, Entity, Model};
 use super::types::{LedgerError, Millis};
-use super::{Ledger, convert, db};
+use super::{Ledger, clock, row};
 use crate::domain::key::Tenant;
 
-/// An API key to be added.
+/// A key to be kept.
 #[derive(Clone, Debug)]
 pub struct NewKey {
     /// Public part of the key.
     pub id: String,
     /// Whose it is.
     pub tenant: Tenant,
-    /// What people call it.
-    pub name: String,
-    /// Hash of the secret part.
+    /// SHA-256 of its secret.
     pub secret_hash: [u8; 32],
-    /// What it may do.
+    /// What it allows. No scope holds a blank.
     pub scopes: Vec<String>,
+    /// What staff call it.
+    pub name: String,
 }
 
-/// An API key as the ledger knows it.
+/// A key as it is kept.
 #[derive(Clone, Debug)]
 pub struct ApiKey {
     /// Public part of the key.
     pub id: String,
     /// Whose it is.
     pub tenant: Tenant,
-    /// What people call it.
-    pub name: String,
-    /// Hash of the secret part.
+    /// SHA-256 of its secret.
     pub secret_hash: [u8; 32],
-    /// What it may do.
+    /// What it allows.
     pub scopes: Vec<String>,
+    /// What staff call it.
+    pub name: String,
     /// When it was made.
     pub created_at: Millis,
     /// When it was revoked.
     pub revoked_at: Option<Millis>,
 }
 
-impl Ledger {
-    /// Adds an API key.
-    ///
-    /// # Errors
-    /// The database did not answer.
-    pub async fn add_key(&self, key: NewKey) -> Result<(), LedgerError> {
-        self.db
-            .write(move |tx| {
-                Box::pin(async move {
-                    let row = api_key::ActiveModel {
-                        id: Set(key.id),
-                        tenant: Set(key.tenant.as_str().to_owned()),
-                        name: Set(key.name),
-                        secret_hash: Set(hex::encode(key.secret_hash)),
-                        scopes: Set(key.scopes.join(" ")),
-                        created_at: Set(db::now(tx).await?),
-                        revoked_at: Set(None),
-                    };
-                    row.insert(tx).await.map(drop)
-                })
-            })
-            .await
-    }
+impl TryFrom<Model> for ApiKey {
+    type Error = LedgerError;
 
-    /// The API key of that id, revoked or not.
-    ///
-    /// # Errors
-    /// The database did not answer.
-    pub async fn find_key(&self, id: &str) -> Result<Option<ApiKey>, LedgerError> {
-        let row = api_key::Entity::find_by_id(id).one(self.db.reader()).await;
-        read(row.and_then(|row| row.map(key).transpose()))
-    }
-
-    /// All API keys, oldest first.
-    ///
-    /// # Errors
-    /// The database did not answer.
-    pub async fn list_keys(&self) -> Result<Vec<ApiKey>, LedgerError> {
-        let rows = api_key::Entity::find()
-            .order_by_asc(api_key::Column::CreatedAt)
-            .all(self.db.reader())
-            .await;
-        read(rows.and_then(|rows| rows.into_iter().map(key).collect()))
-    }
-
-    /// Revokes an API key. Says whether it was valid until now.
-    ///
-    /// # Errors
-    /// The database did not answer.
-    pub async fn revoke_key(&self, id: &str) -> Result<bool, LedgerError> {
-        let id = id.to_owned();
-        self.db
-            .write(move |tx| {
-                Box::pin(async move {
-                    let now = db::now(tx).await?;
-                    let revoked = api_key::Entity::update_many()
-                        .set(api_key::ActiveModel {
-                            revoked_at: Set(Some(now)),
-                            ..Default::default()
-                        })
-                        .filter(api_key::Column::Id.eq(id))
-                        .filter(api_key::Column::RevokedAt.is_null())
-                        .exec(tx)
-                        .await?;
-                    Ok(revoked.rows_affected == 1)
-                })
-            })
-            .await
+    fn try_from(row: Model) -> Result<Self, LedgerError> {
+        Ok(Self {
+            tenant: row::parsed("tenant", &row.tenant)?,
+            secret_hash: row::bytes32("secret_hash", &row.secret_hash)?,
+            scopes: row
+                .scopes
+                .split_ascii_whitespace()
+                .map(str::to_owned)
+                .collect(),
+            id: row.id,
+            name: row.name,
+            created_at: row.created_at,
+            revoked_at: row.revoked_at,
+        })
     }
 }
 
-fn key(row: api_key::Model) -> Result<ApiKey, sea_orm::DbErr> {
-    let mut secret_hash = [0; 32];
-    hex::decode_to_slice(&row.secret_hash, &mut secret_hash).map_err(convert::corrupt)?;
-    Ok(ApiKey {
-        tenant: row.tenant.parse().map_err(convert::corrupt)?,
-        scopes: row.scopes.split_whitespace().map(str::to_owned).collect(),
-        secret_hash,
-        id: row.id,
-        name: row.name,
-        created_at: row.created_at,
-        revoked_at: row.revoked_at,
-    })
+impl Ledger {
+    /// Keeps a key.
+    ///
+    /// # Errors
+    /// [`LedgerError`]; [`LedgerError::Corrupt`] if there is a key of that id.
+    pub async fn add_key(&self, key: NewKey) -> Result<(), LedgerError> {
+        self.store
+            .write(move |tx| {
+                async move {
+                    let mut insert = Query::insert();
+                    insert
+                        .into_table(Entity)
+                        .columns([
+                            Column::Id,
+                            Column::Tenant,
+                            Column::SecretHash,
+                            Column::Scopes,
+                            Column::Name,
+                            Column::CreatedAt,
+                        ])
+                        .values([
+                            Expr::val(key.id),
+                            Expr::val(key.tenant.as_str()),
+                            Expr::val(hex::encode(key.secret_hash)),
+                            Expr::val(key.scopes.join(" ")),
+                            Expr::val(key.name),
+                            clock::now(tx),
+                        ])
+                        .map_err(|fault| LedgerError::Corrupt(fault.to_string()))?;
+                    tx.execute(&insert).await?;
+                    Ok(())
+                }
+                .boxed()
+            })
+            .await
+    }
+
+    /// A key by id, revoked or not.
+    ///
+    /// # Errors
+    /// [`LedgerError`].
+    pub async fn find_key(&self, id: &str) -> Result<Option<ApiKey>, LedgerError> {
+        let found = Entity::find_by_id(id).one(self.store.reader()).await?;
+        found.map(ApiKey::try_from).transpose()
+    }
+
+    /// All keys, oldest first.
+    ///
+    /// # Errors
+    /// [`LedgerError`].
+    pub async fn list_keys(&self) -> Result<Vec<ApiKey>, LedgerError> {
+        Entity::find()
+            .order_by(Column::CreatedAt, Order::Asc)
+            .order_by(Column::Id, Order::Asc)
+            .all(self.store.reader())
+            .await?
+            .into_iter()
+            .map(ApiKey::try_from)
+            .collect()
+    }
+
+    /// Revokes a key for good. False if there is no such key or it was revoked before.
+    ///
+    /// # Errors
+    /// [`LedgerError`].
+    pub async fn revoke_key(&self, id: &str) -> Result<bool, LedgerError> {
+        let id = id.to_owned();
+        self.store
+            .write(move |tx| {
+                async move {
+                    let done = Entity::update_many()
+                        .filter(Column::Id.eq(id))
+                        .filter(Column::RevokedAt.is_null())
+                        .col_expr(Column::RevokedAt, clock::now(tx))
+                        .exec(tx)
+                        .await?;
+                    Ok(done.rows_affected == 1)
+                }
+                .boxed()
+            })
+            .await
+    }
 }

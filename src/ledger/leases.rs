@@ -1,92 +1,117 @@
-//! What the reconciler walks: every row that holds a pair, whatever its status.
+//! What the reconciler plans from: every row that holds a pair, whatever its status, and the rows whose outcome is out
+//! of reach.
 
 use std::collections::HashMap;
 
+use sea_orm::sea_query::Expr;
 use sea_orm::{
-    ColumnTrait as _, DbErr, EntityTrait as _, QueryFilter as _, QueryOrder as _, QuerySelect as _,
+    ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, Order, QueryFilter, QueryOrder,
+    QuerySelect, QueryTrait,
 };
 
-use super::entity::{attempt, submission};
-use super::read::read;
+use super::entity::attempt;
+use super::entity::submission::{Column, Entity, Model};
 use super::types::{Attempt, Lease, LedgerError, Millis, SendState, Submission};
-use super::{Ledger, convert};
-use crate::domain::submission::{Status, Verdict};
+use super::{Ledger, clock};
+use crate::domain::ids::SubmissionId;
+use crate::domain::submission::Status;
 
 impl Ledger {
-    /// Every row that holds a pair, with the envelopes of that pair that are not settled. The pool bounds it.
+    /// Every row that holds a pair, with the envelopes of the pair that are not settled. The pool bounds them.
     ///
     /// # Errors
-    /// The database did not answer.
+    /// [`LedgerError`].
     pub async fn leases(&self) -> Result<Vec<Lease>, LedgerError> {
-        let now = self.now().await?;
-        // Envelopes first: a row read later may have moved on, and then its version says so.
-        let attempts = attempt::Entity::find()
-            .filter(attempt::Column::Settled.eq(false))
-            .order_by_asc(attempt::Column::Id)
-            .all(self.db.reader())
-            .await;
-        let mut by_row: HashMap<_, Vec<Attempt>> = HashMap::new();
-        for row in read(attempts)? {
-            let attempt = read(convert::attempt(row))?;
-            by_row.entry(attempt.submission).or_default().push(attempt);
-        }
-        let rows = submission::Entity::find()
-            .filter(submission::Column::PairHeld.eq(true))
-            .all(self.db.reader())
-            .await;
-        let mut leases = Vec::new();
-        for row in read(rows)? {
-            leases.push(read(lease(row, &mut by_row, now))?);
+        let db = self.store.reader();
+        let query = Entity::find()
+            .expr_as(clock::now(db), "db_now")
+            .filter(Expr::cust("pair_held"))
+            .order_by(Column::UpdatedAt, Order::Asc)
+            .into_query();
+        let rows = db.query_all(&query).await?;
+        // Read after the rows. An envelope that was recorded or settled in between moved its row's version, so that
+        // whatever is planned from the older row comes too late to be written.
+        let mut attempts = self.unsettled().await?;
+        let mut leases = Vec::with_capacity(rows.len());
+        for row in rows {
+            let now: Millis = row.try_get("", "db_now")?;
+            let model = Model::from_query_result(&row, "")?;
+            let claim_until = model.claim_until;
+            let submission = Submission::try_from(model)?;
+            let attempts = attempts.remove(&submission.id).unwrap_or_default();
+            leases.extend(lease(submission, claim_until, attempts, now));
         }
         Ok(leases)
     }
 
-    /// Rows whose outcome is unknown, with every envelope of the pair in question; least recently looked at first.
+    /// Envelopes of held pairs that are not settled, by row, oldest first.
+    async fn unsettled(&self) -> Result<HashMap<SubmissionId, Vec<Attempt>>, LedgerError> {
+        let holders = Entity::find()
+            .select_only()
+            .column(Column::Id)
+            .filter(Expr::cust("pair_held"))
+            .into_query();
+        let rows = attempt::Entity::find()
+            .filter(attempt::Column::SubmissionId.in_subquery(holders))
+            .filter(attempt::Column::Settled.eq(false))
+            .order_by(attempt::Column::Id, Order::Asc)
+            .all(self.store.reader())
+            .await?;
+        let mut attempts: HashMap<_, Vec<_>> = HashMap::new();
+        for row in rows {
+            let attempt = Attempt::try_from(row)?;
+            attempts
+                .entry(attempt.submission)
+                .or_default()
+                .push(attempt);
+        }
+        Ok(attempts)
+    }
+
+    /// Rows whose outcome is out of reach, longest untouched first, each with the envelopes of the pair in question.
     ///
     /// # Errors
-    /// The database did not answer.
+    /// [`LedgerError`].
     pub async fn indeterminate(
         &self,
         limit: u64,
     ) -> Result<Vec<(Submission, Vec<Attempt>)>, LedgerError> {
-        let rows = submission::Entity::find()
-            .filter(submission::Column::Verdict.eq(Verdict::Indeterminate.as_str()))
-            .order_by_asc(submission::Column::UpdatedAt)
+        let rows = Entity::find()
+            .filter(Expr::cust("verdict = 'INDETERMINATE'"))
+            .order_by(Column::UpdatedAt, Order::Asc)
             .limit(limit)
-            .all(self.db.reader())
-            .await;
-        let mut unknown = Vec::new();
-        for row in read(rows)? {
-            let submission = read(convert::submission(row))?;
+            .all(self.store.reader())
+            .await?;
+        let mut found = Vec::with_capacity(rows.len());
+        for row in rows {
+            let submission = Submission::try_from(row)?;
             let mut attempts = self.attempts(submission.id).await?;
             attempts.retain(|attempt| Some(attempt.envelope.pair) == submission.pair);
-            unknown.push((submission, attempts));
+            found.push((submission, attempts));
         }
-        Ok(unknown)
+        Ok(found)
     }
 }
 
+/// `None` for a row without a pair, which the query does not select.
 fn lease(
-    row: submission::Model,
-    by_row: &mut HashMap<crate::domain::ids::SubmissionId, Vec<Attempt>>,
+    submission: Submission,
+    claim_until: Option<Millis>,
+    mut attempts: Vec<Attempt>,
     now: Millis,
-) -> Result<Lease, DbErr> {
-    let lapsed = row.claim_until.is_some_and(|until| until <= now);
-    let submission = convert::submission(row)?;
-    let pair = submission
-        .pair
-        .ok_or_else(|| convert::corrupt("lease without a pair"))?;
-    let mut attempts = by_row.remove(&submission.id).unwrap_or_default();
+) -> Option<Lease> {
+    let pair = submission.pair?;
     attempts.retain(|attempt| attempt.envelope.pair == pair);
+    let building = submission.state.status == Status::Building;
     let send_due = match submission.sending {
         SendState::Resend(at) | SendState::RaiseFee { at, .. } => at <= now,
         SendState::Waiting | SendState::Stopped(_) => false,
     };
-    Ok(Lease {
-        claim_lapsed: lapsed && submission.state.status == Status::Building,
-        send_due,
-        submission,
+    Some(Lease {
         pair,
         attempts,
+        claim_lapsed: building && claim_until.is_none_or(|until| until <= now),
+        send_due,
+        submission,
     })
 }

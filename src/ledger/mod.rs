@@ -1,61 +1,85 @@
-//! The submission ledger: the record of every intent and every envelope, in SQL. The only module that names sea-orm.
+//! The submission ledger: the truth, in `PostgreSQL` or `SQLite`. The only module that names sea-orm.
 //!
-//! Reading order: [`types`] for what is stored, `transition` for the one way a row changes, `claim` for leases and
-//! recording, `accept` for the entrance, `feed` and `leases` for those who plan from it.
+//! Reading order: [`types`]; `transition`, the one way by which a row changes its state, with `recording` and
+//! `release`; the verbs in `accept`, `feed`, `claim`, `leases`, `read`, `list`, `channels`, `keys`; and below them `store`
+//! and `writer`, which make work durable.
 //!
-//! Architecture invariant: no function here chooses a status. Callers report an event and the domain decides.
+//! Architecture invariants: every change of a status goes through `transition`, which asks the domain. Nothing here
+//! talks to the network or to a queue. Times are the database's.
+
+use sea_orm::sea_query::Query;
+use sea_orm::{ConnectionTrait, DatabaseConnection};
 
 mod accept;
 mod channels;
 mod claim;
-mod convert;
-mod db;
+mod clock;
+mod connect;
 mod entity;
+mod error;
 mod feed;
-mod keys;
+pub mod keys;
 mod leases;
+mod list;
+mod migrate;
 mod read;
-mod schema;
+mod recording;
+mod release;
+mod row;
+mod store;
 mod transition;
-mod types;
+pub mod types;
+mod writer;
 
 pub use keys::{ApiKey, NewKey};
-pub use read::{BadCursor, Cursor, ListFilter};
-pub use schema::MigrationStatus;
-pub use types::{
-    Accepted, Applied, Attempt, Change, Channel, ChannelState, Claim, ClaimOutcome, Dispatch,
-    Envelope, Lease, LedgerError, LogEntry, Millis, NewSubmission, PoolCounts, Rules, SendPlan,
-    SendState, Submission,
-};
+pub use list::{BadCursor, Cursor, ListFilter};
+pub use migrate::MigrationStatus;
+pub use types::*;
 
-use accept::Entrance;
-use db::Db;
-
-/// The ledger of one database. Clones share its connections.
+/// A handle on the ledger. Clones share its connections.
 #[derive(Clone)]
 pub struct Ledger {
-    db: Db,
-    entrance: Entrance,
+    store: store::Store,
+    desk: accept::Desk,
     rules: Rules,
 }
 
 impl Ledger {
-    /// Connects to a `postgres:` or `sqlite:` database.
+    /// Opens the ledger at a `sqlite:`, `postgres:` or `postgresql:` URL. A `SQLite` file that is not there is made.
+    /// Must be called within a tokio runtime, in which the ledger's own tasks live until the last handle is gone.
     ///
     /// # Errors
-    /// [`LedgerError::Unavailable`] when it cannot be reached, [`LedgerError::Unfit`] when its settings could lose a
-    /// commit.
+    /// [`LedgerError::Unfit`] when a commit would not be durable; [`LedgerError::Unavailable`] when nobody answers.
     pub async fn connect(
         url: &str,
         max_connections: u32,
         rules: Rules,
     ) -> Result<Self, LedgerError> {
-        let db = Db::connect(url, max_connections).await?;
-        let entrance = Entrance::open(db.clone());
+        let store = connect::open(url, max_connections).await?;
         Ok(Self {
-            db,
-            entrance,
+            desk: accept::open(store.clone()),
+            store,
             rules,
         })
+    }
+
+    /// Asks the database for a sign of life.
+    ///
+    /// # Errors
+    /// [`LedgerError::Unavailable`].
+    pub async fn ping(&self) -> Result<(), LedgerError> {
+        self.now().await.map(drop)
+    }
+
+    /// The time by the database's clock.
+    ///
+    /// # Errors
+    /// [`LedgerError`].
+    pub async fn now(&self) -> Result<Millis, LedgerError> {
+        let db: &DatabaseConnection = self.store.reader();
+        let query = Query::select().expr(clock::now(db)).to_owned();
+        let row = db.query_one(&query).await?;
+        let row = row.ok_or_else(|| LedgerError::Unavailable("no time".to_owned()))?;
+        Ok(row.try_get_by_index(0)?)
     }
 }

@@ -1,266 +1,306 @@
-//! The one way a row changes: read it, let the domain decide, compare and set, log, and move its channel account, all
-//! in one SQL transaction.
+//! The one way by which a row changes its state.
+//!
+//! Within one SQL transaction: the row is read under its lock, its version compared, the domain asked, the row written
+//! under the condition of that version, and with it the envelope, the pair and a line of the log. Nobody else writes a
+//! status.
 
-use sea_orm::sea_query::LockType;
+use futures::FutureExt;
+use sea_orm::sea_query::{Expr, ExprTrait, UpdateStatement};
 use sea_orm::{
-    ActiveModelTrait as _, ColumnTrait as _, ConnectionTrait as _, DatabaseTransaction, DbBackend,
-    DbErr, EntityTrait as _, IntoActiveModel as _, QueryFilter as _, QuerySelect as _, Set,
+    ColumnTrait, ConnectionTrait, DatabaseTransaction, EntityTrait, FromQueryResult, QueryFilter,
+    QuerySelect, QueryTrait,
 };
 
-use super::entity::{attempt, channel, log, submission};
-use super::types::{Applied, Change, ChannelState, LedgerError, Millis, Rules, SendPlan};
-use super::{Ledger, convert, db};
-use crate::domain::ids::Fence;
-use crate::domain::submission::{Due, Event, Next, PairFate, Status, Verdict};
-use crate::domain::transition::next as decide;
+use super::entity::submission::{Column, Entity, Model};
+use super::types::{Applied, Change, Envelope, LedgerError, Millis, Rules, SendPlan, Submission};
+use super::{Ledger, clock, recording, release};
+use crate::domain::ids::{Fence, Pair, SubmissionId};
+use crate::domain::submission::{Category, Due, Event, IllegalEvent, Next, Status, Verdict};
+use crate::domain::transition::next;
+
+/// What a transition brings along.
+#[derive(Clone, Copy)]
+pub(super) enum Brings<'a> {
+    /// Nothing.
+    Nothing,
+    /// A pair for the claim, which the row may hold already, and the claim's token.
+    Claim { pair: Pair, fence: Fence },
+    /// An envelope. With a token it is recorded under that claim only.
+    Envelope {
+        envelope: &'a Envelope,
+        sent_after_ledger: u32,
+        fence: Option<Fence>,
+    },
+}
 
 impl Ledger {
-    /// Applies one transition.
+    /// Applies a transition to the row as it was read.
+    ///
+    /// Claims and envelopes have verbs of their own: reported here they are illegal.
     ///
     /// # Errors
-    /// The database did not answer; see [`LedgerError`] for whether it may have been written.
+    /// [`LedgerError`]. After [`LedgerError::CommitUnknown`] the row has moved or it has not; after any other error
+    /// nothing was written.
     pub async fn apply(&self, change: Change) -> Result<Applied, LedgerError> {
         let rules = self.rules;
-        self.db
-            .write(move |tx| Box::pin(async move { transition(tx, &rules, &change, None).await }))
+        self.store
+            .write(move |tx| async move { apply_one(tx, &rules, &change).await }.boxed())
             .await
     }
 
-    /// Applies several transitions with one commit. Each stands alone: one that is stale or illegal leaves the others be.
+    /// Applies many transitions under one commit. One that is stale or illegal does not hinder the others.
     ///
     /// # Errors
-    /// The database did not answer; then all of them share the outcome.
+    /// As [`Ledger::apply`], for all of them at once.
     pub async fn apply_all(&self, changes: Vec<Change>) -> Result<Vec<Applied>, LedgerError> {
         if changes.is_empty() {
             return Ok(Vec::new());
         }
         let rules = self.rules;
-        self.db
-            .write(move |tx| {
-                Box::pin(async move {
-                    let mut outcomes = Vec::with_capacity(changes.len());
-                    for change in &changes {
-                        outcomes.push(transition(tx, &rules, change, None).await?);
-                    }
-                    Ok(outcomes)
-                })
-            })
+        self.store
+            .write(move |tx| async move { apply_each(tx, &rules, &changes).await }.boxed())
             .await
     }
 }
 
-/// The row under `id`, locked until the transaction ends.
-pub(super) async fn locked(
+async fn apply_each(
     tx: &DatabaseTransaction,
-    id: uuid::Uuid,
-) -> Result<Option<submission::Model>, DbErr> {
-    let query = submission::Entity::find_by_id(id);
-    match tx.get_database_backend() {
-        DbBackend::Postgres => query.lock(LockType::Update).one(tx).await,
-        // SQLite's writer holds the whole file.
-        _ => query.one(tx).await,
+    rules: &Rules,
+    changes: &[Change],
+) -> Result<Vec<Applied>, LedgerError> {
+    // Everybody locks rows in the same order, so that two settling the same ledger wait instead of deadlocking.
+    let mut order: Vec<usize> = (0..changes.len()).collect();
+    order.sort_by_key(|index| changes[*index].id);
+    let mut applied: Vec<_> = changes.iter().map(|_| Applied::NotFound).collect();
+    for index in order {
+        applied[index] = apply_one(tx, rules, &changes[index]).await?;
     }
+    Ok(applied)
 }
 
-/// Applies a transition within `tx`. With a fence, the row must still be claimed under it.
-pub(super) async fn transition(
+async fn apply_one(
     tx: &DatabaseTransaction,
     rules: &Rules,
     change: &Change,
-    fence: Option<Fence>,
-) -> Result<Applied, DbErr> {
-    let Some(row) = locked(tx, change.id.0).await? else {
+) -> Result<Applied, LedgerError> {
+    let Some((row, _)) = locked(tx, change.id).await? else {
         return Ok(Applied::NotFound);
     };
-    let fenced_out = fence.is_some_and(|fence| row.fence != Some(fence.0));
-    if row.version != change.version.0 || fenced_out {
+    if matches!(change.event, Event::Claimed | Event::EnvelopeRecorded) {
+        return Ok(illegal(&row, &change.event));
+    }
+    transit(tx, rules, &row, change, Brings::Nothing).await
+}
+
+/// The answer to an event that cannot happen where the row stands.
+pub(super) fn illegal(row: &Submission, event: &Event) -> Applied {
+    Applied::Illegal(IllegalEvent {
+        status: row.state.status,
+        event: event.as_str(),
+    })
+}
+
+/// The row under its lock, and the time.
+pub(super) async fn locked(
+    tx: &DatabaseTransaction,
+    id: SubmissionId,
+) -> Result<Option<(Submission, Millis)>, LedgerError> {
+    let query = Entity::find_by_id(id.0)
+        .expr_as(clock::now(tx), "db_now")
+        .lock_exclusive()
+        .into_query();
+    let Some(row) = tx.query_one(&query).await? else {
+        return Ok(None);
+    };
+    let now = row.try_get("", "db_now")?;
+    let model = Model::from_query_result(&row, "")?;
+    Ok(Some((model.try_into()?, now)))
+}
+
+/// Takes a locked row through a transition.
+pub(super) async fn transit(
+    tx: &DatabaseTransaction,
+    rules: &Rules,
+    row: &Submission,
+    change: &Change,
+    brings: Brings<'_>,
+) -> Result<Applied, LedgerError> {
+    if row.version != change.version {
         return Ok(Applied::Stale);
     }
-    let next = match decide(&convert::state(&row)?, &change.event, rules.budget) {
+    let next = match next(&row.state, &change.event, rules.budget) {
         Ok(next) => next,
         Err(illegal) => return Ok(Applied::Illegal(illegal)),
     };
-    let now = db::now(tx).await?;
-    let written = write(tx, rules, &row, &next, change, now).await?;
-    move_channel(tx, &row, next.pair, change, now).await?;
-    append(tx, &row, &written, change, now).await?;
-    Ok(Applied::Done(Box::new(convert::submission(written)?)))
+    let update = update(tx, rules, row, &next, change, brings);
+    let Some(written) = tx.query_one(&update).await? else {
+        return Ok(Applied::Stale);
+    };
+    let after = Submission::try_from(Model::from_query_result(&written, "")?)?;
+    if let Brings::Envelope {
+        envelope,
+        sent_after_ledger,
+        ..
+    } = brings
+    {
+        recording::insert(tx, &after, envelope, sent_after_ledger).await?;
+    }
+    release::carry_out(tx, row, &after, change, next.pair).await?;
+    recording::log(tx, row, &after, change, next.pair).await?;
+    Ok(Applied::Done(Box::new(after)))
 }
 
-/// Writes the row's next state where its version is still the one that was read.
-async fn write(
+/// The statement that writes the row's next state if it still has the version, and the claim, that were read.
+fn update(
     tx: &DatabaseTransaction,
     rules: &Rules,
-    row: &submission::Model,
+    row: &Submission,
     next: &Next,
     change: &Change,
-    now: Millis,
-) -> Result<submission::Model, DbErr> {
-    let mut values = row.clone().into_active_model();
+    brings: Brings<'_>,
+) -> UpdateStatement {
     let state = &next.state;
-    values.status = Set(state.status.as_str().to_owned());
-    values.verdict = Set(state.verdict.as_str().to_owned());
-    values.category = Set(state.category.map(|category| category.as_str().to_owned()));
-    values.pair_held = Set(state.holds_pair);
-    values.transient_failures = Set(convert::stored(state.transient_failures));
-    values.claims = Set(convert::stored(state.claims));
-    values.generation = Set(convert::stored(state.generation));
-    values.version = Set(row.version + 1);
-    values.updated_at = Set(now);
-    match next.due {
-        Due::Unchanged => {}
-        Due::Now => values.next_attempt_at = Set(now),
-        Due::Backoff(failures) => {
-            let delay = (rules.backoff)(failures, rules.backoff_base, rules.backoff_max);
-            values.next_attempt_at = Set(after(now, delay));
+    let mut update = Entity::update_many()
+        .filter(Column::Id.eq(row.id.0))
+        .filter(Column::Version.eq(row.version.0))
+        .col_expr(Column::Version, Expr::val(row.version.0 + 1))
+        .col_expr(Column::Status, Expr::val(state.status.as_str()))
+        .col_expr(Column::Verdict, Expr::val(state.verdict.as_str()))
+        .col_expr(
+            Column::Category,
+            Expr::val(state.category.map(Category::as_str)),
+        )
+        .col_expr(Column::PairHeld, Expr::val(state.holds_pair))
+        .col_expr(
+            Column::TransientFailures,
+            Expr::val(count(state.transient_failures)),
+        )
+        .col_expr(Column::Claims, Expr::val(count(state.claims)))
+        .col_expr(Column::Generation, Expr::val(count(state.generation)))
+        .col_expr(Column::DispatchedAt, Expr::val(None::<i64>))
+        .col_expr(Column::UpdatedAt, clock::now(tx))
+        .into_query();
+    bring(&mut update, tx, rules, brings);
+    due(&mut update, tx, rules, next.due);
+    if let Some(plan) = sending(rules, next, change, brings) {
+        plan_sending(&mut update, tx, plan);
+    }
+    note(&mut update, next, change);
+    update.returning_all();
+    update
+}
+
+/// Counters stay far below the column's range: budgets bound them.
+fn count(number: u32) -> i32 {
+    i32::try_from(number).unwrap_or(i32::MAX)
+}
+
+fn bring(
+    update: &mut UpdateStatement,
+    tx: &DatabaseTransaction,
+    rules: &Rules,
+    brings: Brings<'_>,
+) {
+    match brings {
+        Brings::Nothing => {
+            update.value(Column::ClaimUntil, None::<i64>);
+        }
+        Brings::Claim { pair, fence } => {
+            update
+                .value(Column::SourceAccount, pair.account.to_string())
+                .value(Column::Sequence, pair.sequence)
+                .value(Column::Fence, fence.0)
+                .value(Column::ClaimUntil, clock::after(tx, rules.claim_ttl));
+        }
+        Brings::Envelope {
+            envelope, fence, ..
+        } => {
+            update
+                .value(Column::ClaimUntil, None::<i64>)
+                .value(Column::TxHash, envelope.hash.to_string())
+                .value(Column::AttemptCount, Expr::col(Column::AttemptCount).add(1));
+            if let Some(fence) = fence {
+                update.and_where(Expr::col(Column::Fence).eq(fence.0));
+            }
         }
     }
-    if state.status == Status::Pending {
-        values.dispatched_at = Set(None);
-        set_plan(&mut values, &SendPlan::Wait, now);
-    }
-    if let Some(plan) = &change.sending {
-        set_plan(&mut values, plan, now);
-    }
-    if let Some(error) = &change.last_error {
-        values.last_error = Set(Some(error.clone()));
-    }
-    if let Some(hash) = change.tx_hash {
-        values.tx_hash = Set(Some(hash.to_string()));
-    }
-    if state.status.is_terminal() || state.verdict == Verdict::Indeterminate {
-        values.evidence = Set(change.evidence.clone());
-    }
-    compare_and_set(tx, row, values).await
 }
 
-/// Updates the row if nobody has moved it. The row is locked where the database can; the count is checked all the same.
-pub(super) async fn compare_and_set(
-    tx: &DatabaseTransaction,
-    row: &submission::Model,
-    values: submission::ActiveModel,
-) -> Result<submission::Model, DbErr> {
-    let written = submission::Entity::update_many()
-        .set(values)
-        .filter(submission::Column::Id.eq(row.id))
-        .filter(submission::Column::Version.eq(row.version))
-        .exec_with_returning(tx)
-        .await?;
-    match <[_; 1]>::try_from(written) {
-        Ok([written]) => Ok(written),
-        Err(_) => Err(DbErr::RecordNotUpdated),
+fn due(update: &mut UpdateStatement, tx: &DatabaseTransaction, rules: &Rules, due: Due) {
+    match due {
+        Due::Unchanged => {}
+        Due::Now => {
+            update.value(Column::NextAttemptAt, clock::now(tx));
+        }
+        Due::Backoff(failures) => {
+            let delay = (rules.backoff)(failures, rules.backoff_base, rules.backoff_max);
+            update.value(Column::NextAttemptAt, clock::after(tx, delay));
+        }
     }
 }
 
-fn after(now: Millis, delay: std::time::Duration) -> Millis {
-    now.saturating_add(Millis::try_from(delay.as_millis()).unwrap_or(Millis::MAX))
+/// What the row asks for next, if that changes: only a row with an envelope out asks for anything.
+fn sending(rules: &Rules, next: &Next, change: &Change, brings: Brings<'_>) -> Option<SendPlan> {
+    let out = matches!(next.state.status, Status::Submitted | Status::Confirming)
+        && next.state.verdict != Verdict::Indeterminate;
+    if !out {
+        return Some(SendPlan::Wait);
+    }
+    match brings {
+        Brings::Envelope { .. } => Some(SendPlan::Resend(rules.resend_after)),
+        Brings::Nothing | Brings::Claim { .. } => change.sending.clone(),
+    }
 }
 
-/// Turns a plan into the row's columns; delays count from now.
-pub(super) fn set_plan(values: &mut submission::ActiveModel, plan: &SendPlan, now: Millis) {
-    let (name, at, bid, class) = match plan {
+fn plan_sending(update: &mut UpdateStatement, tx: &DatabaseTransaction, plan: SendPlan) {
+    let (name, after, bid, stop) = match plan {
         SendPlan::Wait => ("waiting", None, None, None),
-        SendPlan::Resend(delay) => ("resend", Some(after(now, *delay)), None, None),
+        SendPlan::Resend(after) => ("resend", Some(after), None, None),
         SendPlan::RaiseFee {
             required,
             operations,
-            after: delay,
-        } => (
-            "raise_fee",
-            Some(after(now, *delay)),
-            Some((*required, *operations)),
-            None,
-        ),
-        SendPlan::Stop(cause) => {
-            values.last_error = Set(Some(cause.code.clone()));
-            ("stopped", None, None, Some(cause.class.as_str().to_owned()))
-        }
+            after,
+        } => ("raise_fee", Some(after), Some((required, operations)), None),
+        SendPlan::Stop(cause) => ("stopped", None, None, Some(cause)),
     };
-    values.send_state = Set(name.to_owned());
-    values.send_at = Set(at);
-    values.send_required = Set(bid.map(|(required, _)| required));
-    values.send_operations = Set(bid.map(|(_, operations)| operations));
-    values.stop_class = Set(class);
+    let at = after.map_or(Expr::val(None::<i64>), |after| clock::after(tx, after));
+    let (class, code) = stop.map(|cause| (cause.class.as_str(), cause.code)).unzip();
+    update
+        .value(Column::SendState, name)
+        .value(Column::SendAt, at)
+        .value(Column::SendRequired, bid.map(|(required, _)| required))
+        .value(
+            Column::SendOperations,
+            bid.map(|(_, operations)| operations),
+        )
+        .value(Column::StopClass, class)
+        .value(Column::StopCode, code);
 }
 
-/// Gives the row's channel account back as the pair's fate says. Its envelopes are settled with it.
-async fn move_channel(
-    tx: &DatabaseTransaction,
-    row: &submission::Model,
-    fate: PairFate,
-    change: &Change,
-    now: Millis,
-) -> Result<(), DbErr> {
-    let dead = matches!(change.event, Event::ProvenDead(..));
-    let (Some(account), Some(sequence), true) = (&row.source_account, row.sequence, row.pair_held)
-    else {
-        return Ok(());
-    };
-    let on_chain = change.account_sequence;
-    let next_sequence = match fate {
-        PairFate::Keep | PairFate::Lease if dead => return settle(tx, row).await,
-        PairFate::Keep | PairFate::Lease => return Ok(()),
-        PairFate::Spent => on_chain.map_or(sequence, |on_chain| on_chain.max(sequence)) + 1,
-        PairFate::Unused | PairFate::Quarantine => sequence,
-        PairFate::Reseed => on_chain.map_or(sequence, |on_chain| on_chain + 1),
-    };
-    let state = if fate == PairFate::Quarantine {
-        ChannelState::Quarantined
-    } else {
-        ChannelState::Free
-    };
-    let values = channel::ActiveModel {
-        state: Set(state.as_str().to_owned()),
-        next_sequence: Set(next_sequence),
-        leased_by: Set(None),
-        reason: Set((state == ChannelState::Quarantined).then(|| change.event.as_str().to_owned())),
-        last_used_at: Set(now),
-        ..Default::default()
-    };
-    let moved = channel::Entity::update_many()
-        .set(values)
-        .filter(channel::Column::Account.eq(account))
-        .filter(channel::Column::LeasedBy.eq(row.id))
-        .exec(tx)
-        .await?;
-    if moved.rows_affected != 1 {
-        return Err(convert::corrupt(format!("lease of {account}")));
+/// What staff and callers are shown. A requeued row starts with a clean slate; its hash stays.
+fn note(update: &mut UpdateStatement, next: &Next, change: &Change) {
+    if change.event == Event::Requeued {
+        update
+            .value(Column::LastError, None::<String>)
+            .value(Column::Evidence, None::<String>);
+        return;
     }
-    settle(tx, row).await
+    if let Some(text) = change.last_error.as_ref().or(cause(&change.event)) {
+        update.value(Column::LastError, text.as_str());
+    }
+    if let Some(hash) = change.tx_hash {
+        update.value(Column::TxHash, hash.to_string());
+    }
+    let decided = next.state.status.is_terminal() || next.state.verdict == Verdict::Indeterminate;
+    if let Some(evidence) = change.evidence.as_ref().filter(|_| decided) {
+        update.value(Column::Evidence, evidence.to_string());
+    }
 }
 
-/// Marks the envelopes of the row as settled: they are dead, or their pair is used.
-async fn settle(tx: &DatabaseTransaction, row: &submission::Model) -> Result<(), DbErr> {
-    attempt::Entity::update_many()
-        .set(attempt::ActiveModel {
-            settled: Set(true),
-            ..Default::default()
-        })
-        .filter(attempt::Column::SubmissionId.eq(row.id))
-        .filter(attempt::Column::Settled.eq(false))
-        .exec(tx)
-        .await
-        .map(drop)
-}
-
-pub(super) async fn append(
-    tx: &DatabaseTransaction,
-    before: &submission::Model,
-    written: &submission::Model,
-    change: &Change,
-    now: Millis,
-) -> Result<(), DbErr> {
-    let entry = log::ActiveModel {
-        submission_id: Set(before.id),
-        version: Set(written.version),
-        event: Set(change.event.as_str().to_owned()),
-        from_status: Set(before.status.clone()),
-        to_status: Set(written.status.clone()),
-        verdict: Set(written.verdict.clone()),
-        actor: Set(change.actor.clone()),
-        detail: Set(change.evidence.clone()),
-        at: Set(now),
-        ..Default::default()
-    };
-    entry.insert(tx).await.map(drop)
+/// The code of the failure that an event reports.
+pub(super) fn cause(event: &Event) -> Option<&String> {
+    if let Event::LedgerFailed(cause) | Event::ProvenDead(cause, _) = event {
+        return Some(&cause.code);
+    }
+    None
 }

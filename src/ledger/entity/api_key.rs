@@ -1,4 +1,4 @@
-//! `api_keys`.
+//! `api_keys`
 
 use sea_orm::entity::prelude::*;
 

@@ -1,4 +1,4 @@
-//! `submission_attempts`.
+//! `submission_attempts`
 
 use sea_orm::entity::prelude::*;
 

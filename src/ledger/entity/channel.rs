@@ -1,4 +1,4 @@
-//! `channel_accounts`.
+//! `channel_accounts`
 
 use sea_orm::entity::prelude::*;
 

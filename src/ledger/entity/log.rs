@@ -1,8 +1,8 @@
-//! `submission_log`.
+//! `submission_log`
 
 use sea_orm::entity::prelude::*;
 
-#[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "submission_log")]
 pub struct Model {
     #[sea_orm(primary_key)]
@@ -12,10 +12,8 @@ pub struct Model {
     pub event: String,
     pub from_status: String,
     pub to_status: String,
-    pub verdict: String,
     pub actor: String,
-    #[sea_orm(column_type = "JsonBinary", nullable)]
-    pub detail: Option<Json>,
+    pub detail: Option<String>,
     pub at: i64,
 }
 

@@ -1,4 +1,4 @@
-//! Rows as the database holds them. Nothing outside the ledger sees them.
+//! The tables, one file each. Columns are explained by the migrations that make them.
 
 pub(super) mod api_key;
 pub(super) mod attempt;

@@ -1,21 +1,19 @@
-//! `submission_ledger`.
+//! `submission_ledger`
 
 use sea_orm::entity::prelude::*;
 
-#[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "submission_ledger")]
 pub struct Model {
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
     pub tenant: String,
     pub idempotency_key: String,
-    /// The unsigned tag's bits.
-    pub tag: i64,
-    pub kind: String,
+    pub key_tag: i64,
+    pub logical_operation: String,
     pub priority: i16,
     pub business_ref: Option<String>,
-    #[sea_orm(column_type = "JsonBinary")]
-    pub payload: Json,
+    pub payload: String,
     pub fingerprint: String,
     pub status: String,
     pub verdict: String,
@@ -35,13 +33,12 @@ pub struct Model {
     pub send_at: Option<i64>,
     pub send_required: Option<i64>,
     pub send_operations: Option<i64>,
-    /// Of the cause that stopped the sending; its code is `last_error`.
     pub stop_class: Option<String>,
+    pub stop_code: Option<String>,
     pub attempt_count: i64,
-    #[sea_orm(column_type = "JsonBinary", nullable)]
-    pub evidence: Option<Json>,
+    pub evidence: Option<String>,
     pub next_attempt_at: i64,
-    pub round: i64,
+    pub dispatch_round: i64,
     pub dispatched_at: Option<i64>,
     pub created_at: i64,
     pub updated_at: i64,

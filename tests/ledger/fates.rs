@@ -1,0 +1,360 @@
+//! What each outcome does to the pair: its account, its envelopes, and the row that held it.
+
+use tender::domain::submission::{Category, Consumer, Event, Gap, Presence, Status, Verdict};
+use tender::ledger::{Change, Channel, ChannelState, Submission};
+
+use crate::bed::{Bed, ON_CHAIN, done, terminal, transient};
+
+/// The sequence of the first pair of an account.
+const SEQ: i64 = ON_CHAIN + 1;
+
+/// What is expected of a row in flight after an event.
+struct Case {
+    event: Event,
+    /// `seqNum` in the deciding snapshot.
+    seq_num: Option<i64>,
+    row: (Status, Verdict, bool),
+    /// Account state and its next sequence, if that matters.
+    account: (ChannelState, Option<i64>),
+    settled: bool,
+}
+
+const FREE: ChannelState = ChannelState::Free;
+const LEASED: ChannelState = ChannelState::Leased;
+const ASIDE: ChannelState = ChannelState::Quarantined;
+
+fn case(
+    event: Event,
+    seq_num: Option<i64>,
+    row: (Status, Verdict, bool),
+    account: (ChannelState, Option<i64>),
+) -> Case {
+    let settled = !row.2 || matches!(event, Event::ProvenDead(..));
+    Case {
+        event,
+        seq_num,
+        row,
+        account,
+        settled,
+    }
+}
+
+fn cases() -> Vec<Case> {
+    use Event::{
+        ConsumedByForeign, ConsumerBeyondReach, EffectMissing, LedgerFailed, ProvenDead, Succeeded,
+    };
+    let paid = (Status::Confirmed, Verdict::Success, false);
+    let failed = |verdict| (Status::Failed, verdict, false);
+    let again = (Status::Pending, Verdict::Pending, false);
+    let beyond = (Status::Confirming, Verdict::Indeterminate, false);
+    vec![
+        case(Succeeded, None, paid, (FREE, Some(SEQ + 1))),
+        case(Succeeded, Some(SEQ), paid, (FREE, Some(SEQ + 1))),
+        // Somebody used later sequences too: the next one follows the chain.
+        case(Succeeded, Some(SEQ + 5), paid, (FREE, Some(SEQ + 6))),
+        // A snapshot of a node that lags cannot bring a used sequence back.
+        case(Succeeded, Some(SEQ - 1), paid, (FREE, Some(SEQ + 1))),
+        case(
+            EffectMissing,
+            Some(SEQ),
+            failed(Verdict::Success),
+            (FREE, Some(SEQ + 1)),
+        ),
+        case(
+            LedgerFailed(transient()),
+            Some(SEQ),
+            again,
+            (FREE, Some(SEQ + 1)),
+        ),
+        case(
+            LedgerFailed(terminal()),
+            Some(SEQ),
+            failed(Verdict::Failed),
+            (FREE, Some(SEQ + 1)),
+        ),
+        case(
+            ProvenDead(transient(), Gap::None),
+            Some(SEQ - 1),
+            (Status::Pending, Verdict::Pending, true),
+            (LEASED, None),
+        ),
+        case(
+            ProvenDead(terminal(), Gap::None),
+            Some(SEQ - 1),
+            failed(Verdict::Expired),
+            (FREE, Some(SEQ)),
+        ),
+        case(
+            ProvenDead(transient(), Gap::Below),
+            Some(SEQ - 4),
+            again,
+            (FREE, Some(SEQ - 3)),
+        ),
+        case(
+            ProvenDead(terminal(), Gap::Below),
+            Some(SEQ - 4),
+            failed(Verdict::Expired),
+            (FREE, Some(SEQ - 3)),
+        ),
+        // Without the account's sequence the next one would be a guess.
+        case(
+            ProvenDead(terminal(), Gap::Below),
+            None,
+            failed(Verdict::Expired),
+            (ASIDE, None),
+        ),
+        case(ConsumedByForeign, Some(SEQ), again, (ASIDE, None)),
+        case(
+            ConsumerBeyondReach(Presence::Present),
+            Some(SEQ + 2),
+            beyond,
+            (FREE, Some(SEQ + 3)),
+        ),
+        case(
+            ConsumerBeyondReach(Presence::Absent),
+            None,
+            beyond,
+            (ASIDE, None),
+        ),
+    ]
+}
+
+async fn each_outcome_moves_row_account_and_envelopes_together(bed: Bed) {
+    for (n, case) in cases().into_iter().enumerate() {
+        let name = format!("{n}: {:?} at {:?}", case.event, case.seq_num);
+        let account = tender::domain::ids::AccountId([u8::try_from(n).unwrap() + 1; 32]);
+        bed.ledger
+            .add_channels(&[(account, ON_CHAIN)])
+            .await
+            .unwrap();
+        let row = bed.confirming(&format!("key-{n}")).await;
+        assert_eq!(row.pair.unwrap().account, account, "{name}");
+        let change = Change {
+            account_sequence: case.seq_num,
+            ..Change::new(&row, case.event, "test")
+        };
+        let after = done(bed.ledger.apply(change).await.unwrap());
+        let state = after.state;
+        assert_eq!(
+            (state.status, state.verdict, state.holds_pair),
+            case.row,
+            "{name}"
+        );
+        assert_eq!(
+            after.pair, row.pair,
+            "{name}: the pair held last stays in sight"
+        );
+        let channel = bed.channel(account).await;
+        check_account(&channel, &after, &case.account, &name);
+        let attempts = bed.ledger.attempts(row.id).await.unwrap();
+        assert!(
+            attempts
+                .iter()
+                .all(|attempt| attempt.settled == case.settled),
+            "{name}"
+        );
+        // The account must not be chosen for the next case.
+        if channel.state == ChannelState::Free {
+            assert!(
+                bed.ledger
+                    .quarantine(account, "done with it")
+                    .await
+                    .unwrap()
+            );
+        }
+    }
+}
+
+fn check_account(
+    channel: &Channel,
+    row: &Submission,
+    expected: &(ChannelState, Option<i64>),
+    name: &str,
+) {
+    assert_eq!(channel.state, expected.0, "{name}");
+    if let Some(next_sequence) = expected.1 {
+        assert_eq!(channel.next_sequence, next_sequence, "{name}");
+    }
+    let holder = (channel.state == ChannelState::Leased).then_some(row.id);
+    assert_eq!(channel.leased_by, holder, "{name}");
+    assert_eq!(
+        channel.reason.is_some(),
+        channel.state == ChannelState::Quarantined,
+        "{name}"
+    );
+}
+
+async fn an_idle_pair_goes_back_unused_or_is_found_used(bed: Bed) {
+    let accounts = bed.channels(4).await;
+    let table = [
+        (Event::Cancelled, FREE, Some(SEQ)),
+        (Event::Deferred, FREE, Some(SEQ)),
+        (
+            Event::IdlePairConsumed(Consumer::Unknown),
+            FREE,
+            Some(SEQ + 3),
+        ),
+        (Event::IdlePairConsumed(Consumer::Foreign), ASIDE, None),
+    ];
+    for (n, (event, state, next_sequence)) in table.into_iter().enumerate() {
+        let row = bed.confirming(&format!("key-{n}")).await;
+        let account = row.pair.unwrap().account;
+        assert!(accounts.contains(&account));
+        let row = bed
+            .apply(&row, Event::ProvenDead(transient(), Gap::None))
+            .await;
+        let name = format!("{event:?}");
+        let change = Change {
+            account_sequence: Some(SEQ + 2),
+            ..Change::new(&row, event, "test")
+        };
+        let row = done(bed.ledger.apply(change).await.unwrap());
+        assert!(!row.state.holds_pair, "{name}");
+        check_account(
+            &bed.channel(account).await,
+            &row,
+            &(state, next_sequence),
+            &name,
+        );
+        bed.ledger
+            .quarantine(account, "done with it")
+            .await
+            .unwrap();
+    }
+}
+
+async fn the_next_envelope_takes_the_pair_of_the_dead_one(bed: Bed) {
+    bed.channels(3).await;
+    let row = bed.confirming("key").await;
+    let row = bed
+        .apply(&row, Event::ProvenDead(transient(), Gap::None))
+        .await;
+    bed.sql("UPDATE submission_ledger SET next_attempt_at = 0")
+        .await;
+    let claim = bed.claim(row.id).await;
+    assert_eq!(Some(claim.pair), row.pair);
+    bed.record(&claim).await;
+    let settled: Vec<_> = bed
+        .ledger
+        .attempts(row.id)
+        .await
+        .unwrap()
+        .iter()
+        .map(|attempt| attempt.settled)
+        .collect();
+    assert_eq!(settled, [true, false]);
+    let leases = bed.ledger.leases().await.unwrap();
+    assert_eq!(
+        leases[0].attempts.len(),
+        1,
+        "the dead envelope is not asked about again"
+    );
+}
+
+async fn a_late_find_settles_a_row_whose_outcome_was_out_of_reach(bed: Bed) {
+    let account = bed.channels(1).await[0];
+    let row = bed.confirming("key").await;
+    let row = bed
+        .apply(&row, Event::ConsumerBeyondReach(Presence::Present))
+        .await;
+    let found = bed.ledger.indeterminate(10).await.unwrap();
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        (found[0].0.id, found[0].1.len()),
+        (row.id, 1),
+        "its hashes are still looked up"
+    );
+    assert_eq!(bed.ledger.leases().await.unwrap().len(), 0);
+    // Somebody else works with the account meanwhile.
+    let other = bed.claim(bed.accept("other").await.id).await;
+    assert_eq!(other.pair.account, account);
+    let row = bed.apply(&row, Event::Succeeded).await;
+    assert_eq!(
+        (row.state.status, row.state.verdict),
+        (Status::Confirmed, Verdict::Success)
+    );
+    assert_eq!(
+        bed.channel(account).await.leased_by,
+        Some(other.submission.id)
+    );
+    assert_eq!(bed.ledger.indeterminate(10).await.unwrap().len(), 0);
+}
+
+async fn an_account_set_aside_returns_only_when_verified(bed: Bed) {
+    let account = bed.channels(1).await[0];
+    let row = bed.confirming("key").await;
+    assert!(
+        !bed.ledger
+            .quarantine(account, "leased ones stay")
+            .await
+            .unwrap()
+    );
+    assert!(
+        !bed.ledger
+            .release_verified(account, 7, "leased ones stay")
+            .await
+            .unwrap()
+    );
+    bed.apply(&row, Event::ConsumedByForeign).await;
+    let channel = bed.channel(account).await;
+    assert!(channel.reason.unwrap().contains("consumed_by_foreign"));
+    // Adding it again does not bring it back.
+    bed.ledger.add_channels(&[(account, 5)]).await.unwrap();
+    assert_eq!(bed.channel(account).await.state, ChannelState::Quarantined);
+    assert!(
+        bed.ledger
+            .release_verified(account, 500, "compared by hand")
+            .await
+            .unwrap()
+    );
+    let channel = bed.channel(account).await;
+    assert_eq!(
+        (channel.state, channel.next_sequence),
+        (ChannelState::Free, 501)
+    );
+    assert!(
+        !bed.ledger
+            .release_verified(account, 900, "free already")
+            .await
+            .unwrap()
+    );
+}
+
+async fn a_spent_budget_fails_the_row_and_a_requeue_starts_afresh(bed: Bed) {
+    bed.channels(1).await;
+    let mut row = bed.accept("key").await;
+    for failures in 1..=3 {
+        bed.sql("UPDATE submission_ledger SET next_attempt_at = 0")
+            .await;
+        row = bed.record(&bed.claim(row.id).await).await;
+        row = bed.apply(&row, Event::LedgerFailed(transient())).await;
+        let last = failures == 3;
+        assert_eq!(row.state.status == Status::Failed, last, "after {failures}");
+    }
+    assert_eq!(row.state.category, Some(Category::TransientExhausted));
+    assert_eq!(row.last_error.as_deref(), Some("txTOO_LATE"));
+    let row = bed.apply(&row, Event::Requeued).await;
+    assert_eq!((row.state.generation, row.state.transient_failures), (1, 0));
+    assert_eq!((row.last_error, row.evidence), (None, None));
+    assert_eq!(row.attempt_count, 3, "envelopes of all generations");
+    let claim = bed.claim(row.id).await;
+    bed.record(&claim).await;
+    let generations: Vec<_> = bed
+        .ledger
+        .attempts(row.id)
+        .await
+        .unwrap()
+        .iter()
+        .map(|attempt| attempt.generation)
+        .collect();
+    assert_eq!(generations, [0, 0, 0, 1]);
+}
+
+on_both!(
+    each_outcome_moves_row_account_and_envelopes_together,
+    an_idle_pair_goes_back_unused_or_is_found_used,
+    the_next_envelope_takes_the_pair_of_the_dead_one,
+    a_late_find_settles_a_row_whose_outcome_was_out_of_reach,
+    an_account_set_aside_returns_only_when_verified,
+    a_spent_budget_fails_the_row_and_a_requeue_starts_afresh,
+);
