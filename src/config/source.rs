@@ -22,6 +22,10 @@ impl Source {
     pub fn from_process(env_file: Option<&Path>) -> Self {
         let mut source = Self::default();
         source.add_env_file(env_file);
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the one place that reads the environment"
+        )]
         for (name, value) in std::env::vars_os() {
             let Some(name) = name.to_str() else {
                 continue;

@@ -166,7 +166,7 @@ pub fn after_send(answer: &SendAnswer) -> SendDecision {
             ..
         }) => SendDecision::Stop(transient(TxCode::TooLate.to_string())),
         SendAnswer::Refused(refusal) => {
-            let cause = failure_cause(&refusal.failure);
+            let cause = failure_cause(refusal.failure);
             match cause.class {
                 Class::Transient => SendDecision::Resend(ResendAfter::Soon, cause),
                 Class::Terminal => SendDecision::Stop(cause),
@@ -177,21 +177,21 @@ pub fn after_send(answer: &SendAnswer) -> SendDecision {
 
 /// The cause behind a failed result, in a ledger or in a refusal.
 #[must_use]
-pub fn failure_cause(failure: &Failure) -> Cause {
+pub fn failure_cause(failure: Failure) -> Cause {
     Cause {
         class: class_of(failure),
         code: failure.to_string(),
     }
 }
 
-fn class_of(failure: &Failure) -> Class {
+fn class_of(failure: Failure) -> Class {
     match failure {
-        Failure::Tx(code) => class_of_tx(*code),
-        Failure::Op(OpFailure::Any(code)) => class_of_op(*code),
+        Failure::Tx(code) => class_of_tx(code),
+        Failure::Op(OpFailure::Any(code)) => class_of_op(code),
         // Whatever stops a payment or an account's creation needs somebody to act: payee, issuer or treasury.
-        Failure::Op(OpFailure::Payment(_) | OpFailure::CreateAccount(_)) => Class::Terminal,
-        // A code of a newer protocol: people decide, the machine does not repeat what it does not understand.
-        Failure::Unrecognized(_) => Class::Terminal,
+        // And what a code of a newer protocol means, people decide: the machine does not repeat what it cannot read.
+        Failure::Op(OpFailure::Payment(_) | OpFailure::CreateAccount(_))
+        | Failure::Unrecognized(_) => Class::Terminal,
     }
 }
 
@@ -230,7 +230,7 @@ fn class_of_op(code: OpCode) -> Class {
 
 /// Who has to act on a failure.
 #[must_use]
-pub fn alarm(failure: &Failure) -> Alarm {
+pub fn alarm(failure: Failure) -> Alarm {
     match failure {
         Failure::Op(OpFailure::Payment(code)) => match code {
             PaymentCode::Underfunded | PaymentCode::SrcNoTrust | PaymentCode::SrcNotAuthorized => {

@@ -37,7 +37,7 @@ fn every_transaction_code_has_its_row() {
             class,
             code: code.to_string(),
         };
-        assert_eq!(failure_cause(&failure), cause, "{code}");
+        assert_eq!(failure_cause(failure), cause, "{code}");
         let expected = match (code, class) {
             (TxCode::InsufficientFee, _) => SendDecision::RaiseFee { required: 2000 },
             (TxCode::TooLate, _) | (_, Terminal) => SendDecision::Stop(cause),
@@ -56,27 +56,27 @@ fn operation_codes_are_terminal_but_for_the_work_limit() {
             Class::Terminal
         };
         assert_eq!(
-            failure_cause(&Failure::Op(OpFailure::Any(*code))).class,
+            failure_cause(Failure::Op(OpFailure::Any(*code))).class,
             class,
             "{code}"
         );
     }
     for code in PaymentCode::ALL {
         assert_eq!(
-            failure_cause(&Failure::Op(OpFailure::Payment(*code))).class,
+            failure_cause(Failure::Op(OpFailure::Payment(*code))).class,
             Class::Terminal,
             "{code}"
         );
     }
     for code in CreateAccountCode::ALL {
         assert_eq!(
-            failure_cause(&Failure::Op(OpFailure::CreateAccount(*code))).class,
+            failure_cause(Failure::Op(OpFailure::CreateAccount(*code))).class,
             Class::Terminal,
             "{code}"
         );
     }
     assert_eq!(
-        failure_cause(&Failure::Unrecognized(-77)).class,
+        failure_cause(Failure::Unrecognized(-77)).class,
         Class::Terminal
     );
 }
@@ -121,16 +121,16 @@ fn no_fault_of_the_transport_stops_or_acknowledges_anything() {
 #[test]
 fn an_underfunded_treasury_raises_an_alarm_and_a_payee_without_trust_does_not() {
     assert_eq!(
-        alarm(&Failure::Op(OpFailure::Payment(PaymentCode::Underfunded))),
+        alarm(Failure::Op(OpFailure::Payment(PaymentCode::Underfunded))),
         Alarm::Treasury
     );
     assert_eq!(
-        alarm(&Failure::Op(OpFailure::Payment(PaymentCode::NoTrust))),
+        alarm(Failure::Op(OpFailure::Payment(PaymentCode::NoTrust))),
         Alarm::None
     );
-    assert_eq!(alarm(&Failure::Tx(TxCode::BadAuth)), Alarm::Operator);
+    assert_eq!(alarm(Failure::Tx(TxCode::BadAuth)), Alarm::Operator);
     assert_eq!(
-        alarm(&Failure::Tx(TxCode::InsufficientBalance)),
+        alarm(Failure::Tx(TxCode::InsufficientBalance)),
         Alarm::Treasury
     );
 }
@@ -138,9 +138,6 @@ fn an_underfunded_treasury_raises_an_alarm_and_a_payee_without_trust_does_not() 
 #[test]
 fn codes_read_as_staff_know_them() {
     let failure = Failure::Op(OpFailure::Payment(PaymentCode::NoTrust));
-    assert_eq!(failure_cause(&failure).code, "txFAILED/PAYMENT_NO_TRUST");
-    assert_eq!(
-        failure_cause(&Failure::Tx(TxCode::BadSeq)).code,
-        "txBAD_SEQ"
-    );
+    assert_eq!(failure_cause(failure).code, "txFAILED/PAYMENT_NO_TRUST");
+    assert_eq!(failure_cause(Failure::Tx(TxCode::BadSeq)).code, "txBAD_SEQ");
 }

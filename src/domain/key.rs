@@ -138,8 +138,9 @@ impl KeyTag {
     /// The tag of a tenant's key.
     #[must_use]
     pub fn of(tenant: &Tenant, key: &IdempotencyKey) -> Self {
-        let [a, b, c, d, e, f, g, h, ..] = digest("tender/tag", tenant, key);
-        Self(u64::from_be_bytes([a, b, c, d, e, f, g, h]))
+        let mut first = [0; 8];
+        first.copy_from_slice(&digest("tender/tag", tenant, key)[..8]);
+        Self(u64::from_be_bytes(first))
     }
 }
 

@@ -186,8 +186,8 @@ pub fn conclude(findings: &[Finding]) -> Conclusion {
             Finding::Success(Effect::Matched) => return Conclusion::Succeeded,
             Finding::Success(Effect::Missing) => return Conclusion::EffectMissing,
             Finding::Success(Effect::Unknown) | Finding::Unknown => open = true,
-            Finding::Failed(failure) if uses_sequence(failure) => {
-                spent_by_failure = Some(failure_cause(failure))
+            Finding::Failed(failure) if uses_sequence(*failure) => {
+                spent_by_failure = Some(failure_cause(*failure));
             }
             Finding::Failed(_) | Finding::NotFound => {}
         }
@@ -201,7 +201,7 @@ pub fn conclude(findings: &[Finding]) -> Conclusion {
 
 /// Whether a transaction that failed so in a ledger used its sequence. One that did not cannot be the pair's consumer:
 /// an envelope that succeeded may only be missing from the index.
-fn uses_sequence(failure: &Failure) -> bool {
+fn uses_sequence(failure: Failure) -> bool {
     match failure {
         Failure::Tx(TxCode::BadSeq | TxCode::NoAccount) => false,
         Failure::Tx(_) | Failure::Op(_) | Failure::Unrecognized(_) => true,

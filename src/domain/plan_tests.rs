@@ -138,7 +138,7 @@ fn conclusions_follow_the_ledger_and_nothing_else() {
         ),
         (
             &[failed, Finding::NotFound],
-            Conclusion::LedgerFailed(failure_cause(&underfunded)),
+            Conclusion::LedgerFailed(failure_cause(underfunded)),
         ),
         (&[failed, Finding::Unknown], Conclusion::KeepLooking),
         (&[not_spent, Finding::NotFound], Conclusion::Scan),

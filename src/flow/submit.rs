@@ -156,7 +156,7 @@ impl Submitter {
                 self.chain.observe(seen);
             }
             Err(fault) => {
-                tracing::warn!(fault = %fault.code(), "the network does not tell its last ledger")
+                tracing::warn!(fault = %fault.code(), "the network does not tell its last ledger");
             }
         }
         // An older sighting is safe: it only makes the envelope's life shorter.

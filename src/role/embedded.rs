@@ -308,10 +308,10 @@ async fn start_roles(
     });
     let freed = Arc::clone(&nudge);
     spawn(roles, shutdown, async move |stop| {
-        reconciler.run(&freed, &stop).await
+        reconciler.run(&freed, &stop).await;
     });
     spawn(roles, shutdown, async move |stop| {
-        feed.run(&nudge, &stop).await
+        feed.run(&nudge, &stop).await;
     });
     Ok(url)
 }

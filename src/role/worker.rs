@@ -73,13 +73,12 @@ pub async fn work(
 /// A job always ends well: what is left to do stands in the ledger.
 async fn submit(submitter: &Submitter, id: SubmissionId) {
     match submitter.submit(id).await {
-        Ok(Submitted::Sent | Submitted::NotDue | Submitted::NoChannel) => {}
+        Ok(Submitted::Sent | Submitted::NotDue | Submitted::NoChannel | Submitted::NotBuilt) => {}
         Ok(Submitted::ClaimLost) => {
-            tracing::warn!(submission = %id, "a claim was lost before its envelope was recorded")
+            tracing::warn!(submission = %id, "a claim was lost before its envelope was recorded");
         }
-        Ok(Submitted::NotBuilt) => {}
         Err(error) => {
-            tracing::warn!(submission = %id, %error, "the ledger did not follow; the reconciler goes on from it")
+            tracing::warn!(submission = %id, %error, "the ledger did not follow; the reconciler goes on from it");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What callers and staff see of transactions that the network may have.
 
 use reqwest::{Response, StatusCode};
+use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
 use tender::domain::classify::Cause;
 use tender::domain::ids::{AccountId, SubmissionId, TxHash};
@@ -200,7 +201,7 @@ async fn without_its_ledger_the_service_says_when_to_come_back_and_not_why() {
     let (server, id) = submitted().await;
     // Believed for seconds, so that the next requests get past it.
     read(&server, id).await;
-    server.ledger.migrate_down().await.expect("no schema");
+    lose_the_table(&server.database).await;
     let url = format!("{}/transactions/{id}/status", server.url);
     for request in [server.get("/transactions"), server.client.get(url)] {
         let refused = problem(
@@ -222,4 +223,13 @@ async fn without_its_ledger_the_service_says_when_to_come_back_and_not_why() {
         .send()
         .await;
     assert_eq!(live.expect("an answer").status(), StatusCode::OK);
+}
+
+/// What no verb of the ledger does.
+async fn lose_the_table(url: &str) {
+    let database = sea_orm::Database::connect(url).await.expect("the database");
+    let lost = database
+        .execute_unprepared("ALTER TABLE submission_ledger RENAME TO lost")
+        .await;
+    lost.expect("no table");
 }

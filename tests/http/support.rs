@@ -25,6 +25,8 @@ use tokio_util::sync::CancellationToken;
 pub struct Server {
     pub url: String,
     pub ledger: Ledger,
+    /// Where the ledger is kept.
+    pub database: String,
     pub client: Client,
     /// Of the tenant `acme`, with the scopes of a payment service.
     pub token: String,
@@ -65,6 +67,7 @@ pub async fn server_with(settings: Settings, readiness: Readiness) -> Server {
     let mut server = Server {
         url: format!("http://{address}"),
         ledger,
+        database: url,
         client: Client::builder().no_proxy().build().expect("a client"),
         token: String::new(),
         nudge,

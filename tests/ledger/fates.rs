@@ -9,6 +9,7 @@ use crate::bed::{Bed, ON_CHAIN, done, terminal, transient};
 const SEQ: i64 = ON_CHAIN + 1;
 
 /// What is expected of a row in flight after an event.
+#[derive(Clone)]
 struct Case {
     event: Event,
     /// `seqNum` in the deciding snapshot.
@@ -39,14 +40,16 @@ fn case(
     }
 }
 
-fn cases() -> Vec<Case> {
-    use Event::{
-        ConsumedByForeign, ConsumerBeyondReach, EffectMissing, LedgerFailed, ProvenDead, Succeeded,
-    };
+const AGAIN: (Status, Verdict, bool) = (Status::Pending, Verdict::Pending, false);
+
+fn failed(verdict: Verdict) -> (Status, Verdict, bool) {
+    (Status::Failed, verdict, false)
+}
+
+/// The pair is used, and the chain says by whom.
+fn settled_in_a_ledger() -> Vec<Case> {
+    use Event::{ConsumedByForeign, EffectMissing, LedgerFailed, Succeeded};
     let paid = (Status::Confirmed, Verdict::Success, false);
-    let failed = |verdict| (Status::Failed, verdict, false);
-    let again = (Status::Pending, Verdict::Pending, false);
-    let beyond = (Status::Confirming, Verdict::Indeterminate, false);
     vec![
         case(Succeeded, None, paid, (FREE, Some(SEQ + 1))),
         case(Succeeded, Some(SEQ), paid, (FREE, Some(SEQ + 1))),
@@ -63,7 +66,7 @@ fn cases() -> Vec<Case> {
         case(
             LedgerFailed(transient()),
             Some(SEQ),
-            again,
+            AGAIN,
             (FREE, Some(SEQ + 1)),
         ),
         case(
@@ -72,6 +75,15 @@ fn cases() -> Vec<Case> {
             failed(Verdict::Failed),
             (FREE, Some(SEQ + 1)),
         ),
+        case(ConsumedByForeign, Some(SEQ), AGAIN, (ASIDE, None)),
+    ]
+}
+
+/// The pair is unused, or nobody can say who used it.
+fn settled_by_the_account() -> Vec<Case> {
+    use Event::{ConsumerBeyondReach, ProvenDead};
+    let beyond = (Status::Confirming, Verdict::Indeterminate, false);
+    vec![
         case(
             ProvenDead(transient(), Gap::None),
             Some(SEQ - 1),
@@ -87,7 +99,7 @@ fn cases() -> Vec<Case> {
         case(
             ProvenDead(transient(), Gap::Below),
             Some(SEQ - 4),
-            again,
+            AGAIN,
             (FREE, Some(SEQ - 3)),
         ),
         case(
@@ -103,7 +115,6 @@ fn cases() -> Vec<Case> {
             failed(Verdict::Expired),
             (ASIDE, None),
         ),
-        case(ConsumedByForeign, Some(SEQ), again, (ASIDE, None)),
         case(
             ConsumerBeyondReach(Presence::Present),
             Some(SEQ + 2),
@@ -120,7 +131,8 @@ fn cases() -> Vec<Case> {
 }
 
 async fn each_outcome_moves_row_account_and_envelopes_together(bed: Bed) {
-    for (n, case) in cases().into_iter().enumerate() {
+    let cases = [settled_in_a_ledger(), settled_by_the_account()].concat();
+    for (n, case) in cases.into_iter().enumerate() {
         let name = format!("{n}: {:?} at {:?}", case.event, case.seq_num);
         let account = tender::domain::ids::AccountId([u8::try_from(n).unwrap() + 1; 32]);
         bed.ledger

@@ -81,7 +81,7 @@ async fn filters_and_counts_agree(bed: Bed) {
     assert_eq!(bed.ledger.list(&filter, None, 10).await.unwrap().0.len(), 2);
     assert!(
         bed.ledger
-            .submission(SubmissionId::random())
+            .submission(SubmissionId(uuid::Uuid::new_v4()))
             .await
             .unwrap()
             .is_none()

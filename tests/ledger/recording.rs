@@ -63,7 +63,7 @@ async fn a_lost_claim_records_nothing(bed: Bed) {
             ..new.clone()
         },
         Claim {
-            fence: Fence::random(),
+            fence: Fence(uuid::Uuid::new_v4()),
             ..new.clone()
         },
         // The right token with a version from before.

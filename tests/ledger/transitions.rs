@@ -128,7 +128,7 @@ async fn what_is_stale_or_illegal_writes_nothing(bed: Bed) {
         }
     }
     let nobody = Change {
-        id: SubmissionId::random(),
+        id: SubmissionId(uuid::Uuid::new_v4()),
         ..Change::new(&row, Event::Succeeded, "test")
     };
     assert!(matches!(
@@ -159,7 +159,7 @@ async fn a_ledgers_worth_of_changes_share_a_commit_and_nothing_else(bed: Bed) {
         },
         change(2, Event::Cancelled),
         Change {
-            id: SubmissionId::random(),
+            id: SubmissionId(uuid::Uuid::new_v4()),
             ..change(0, Event::Succeeded)
         },
         change(3, Event::LedgerFailed(terminal())),

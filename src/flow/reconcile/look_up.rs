@@ -31,7 +31,10 @@ impl Reconciler {
             return Ok(false);
         };
         let lookups = self.look_hashes_up(&lease.attempts, &effect).await;
-        let findings: Vec<_> = lookups.iter().map(finding).collect();
+        let findings: Vec<_> = lookups
+            .iter()
+            .map(|lookup| finding(lookup.as_ref()))
+            .collect();
         let event = match conclude(&findings) {
             Conclusion::Succeeded => Event::Succeeded,
             Conclusion::EffectMissing => Event::EffectMissing,
@@ -215,7 +218,10 @@ impl Reconciler {
                 continue;
             };
             let lookups = self.look_hashes_up(&attempts, &effect).await;
-            let findings: Vec<_> = lookups.iter().map(finding).collect();
+            let findings: Vec<_> = lookups
+                .iter()
+                .map(|lookup| finding(lookup.as_ref()))
+                .collect();
             let event = match conclude(&findings) {
                 Conclusion::Succeeded => Event::Succeeded,
                 Conclusion::EffectMissing => Event::EffectMissing,
@@ -237,10 +243,8 @@ impl Reconciler {
     }
 }
 
-fn finding(lookup: &Option<(TxHash, Lookup)>) -> Finding {
-    lookup
-        .as_ref()
-        .map_or(Finding::Unknown, |(_, lookup)| lookup.finding)
+fn finding(lookup: Option<&(TxHash, Lookup)>) -> Finding {
+    lookup.map_or(Finding::Unknown, |(_, lookup)| lookup.finding)
 }
 
 /// What a scan starts from.

@@ -188,7 +188,7 @@ impl Reconciler {
             ..Report::default()
         };
         let (changes, open) = self.landed.lock().await.settle(&self.identity, leases);
-        report.settled += applied(self.ledger.apply_all(changes).await?);
+        report.settled += applied(&self.ledger.apply_all(changes).await?);
         for assessed in self.assess(open).await? {
             self.execute(assessed, &mut report).await?;
         }
@@ -285,7 +285,7 @@ fn held(lease: &Lease) -> Held {
 }
 
 /// How many transitions were written.
-fn applied(outcomes: Vec<Applied>) -> usize {
+fn applied(outcomes: &[Applied]) -> usize {
     outcomes
         .iter()
         .filter(|outcome| matches!(outcome, Applied::Done(_)))

@@ -25,10 +25,10 @@ impl Reconciler {
             Step::Wait => report.settled += usize::from(self.end_lapsed_claim(&lease).await?),
             Step::Resend => report.resent += usize::from(self.resend(&lease).await?),
             Step::RaiseFee { required } => {
-                report.resent += usize::from(self.raise_fee(&lease, required).await?)
+                report.resent += usize::from(self.raise_fee(&lease, required).await?);
             }
             Step::Dead(cause, gap) => {
-                report.settled += usize::from(self.bury(&lease, &snapshot, cause, gap).await?)
+                report.settled += usize::from(self.bury(&lease, &snapshot, cause, gap).await?);
             }
             Step::LookUp { at_ledger } => {
                 report.settled += usize::from(
