@@ -88,11 +88,11 @@ fn arguments_are_checked_before_anything_runs() {
                 "keys",
                 "create",
                 "--tenant",
-                "Shop",
+                "my shop",
                 "--scopes",
                 "outbox:read",
             ],
-            "1 to 64",
+            "visible ASCII",
         ),
         (
             &["keys", "create", "--tenant", "shop", "--scopes", "all"],

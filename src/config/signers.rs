@@ -10,8 +10,7 @@ use secrecy::{ExposeSecret, SecretString};
 /// Most channel accounts a pool may have.
 const MAX_CHANNELS: usize = 1_000;
 /// Said alike by worker and reconciler, so that a check of both says it once.
-const NO_TREASURY: &str =
-    "is required and not set (a reconciler can do with STELLAR_FEE_SOURCE_SECRET instead)";
+const NO_TREASURY: &str = "is required and not set (a reconciler can do with STELLAR_TREASURY_ACCOUNT and STELLAR_FEE_SOURCE_SECRET instead)";
 
 static TREASURY: Setting = Setting::text(
     "STELLAR_TREASURY_SECRET",
@@ -149,10 +148,7 @@ pub(super) fn treasury_name(r: &mut Reader) -> Option<TreasuryName> {
             .ok();
     }
     if !r.is_set(&TREASURY) {
-        r.fault(
-            &TREASURY_ACCOUNT,
-            "is required by reconcilers and not set, nor is STELLAR_TREASURY_SECRET in its place",
-        );
+        r.fault(&TREASURY, NO_TREASURY);
     }
     key(r, &TREASURY).map(TreasuryName::Secret)
 }

@@ -240,13 +240,18 @@ async fn api_key(ledger: &Ledger) -> Result<SecretString, EmbeddedError> {
         .token)
 }
 
-/// Starts API, worker, reconciler and feed; returns where the API listens.
-async fn start_roles(
-    parts: Ingredients<'_>,
-    bind: SocketAddr,
-    roles: &mut JoinSet<()>,
-    shutdown: &CancellationToken,
-) -> Result<String, EmbeddedError> {
+/// The parts of the roles, put together.
+struct Roles {
+    api: Parts,
+    queue: Queue,
+    submitter: Submitter,
+    reconciler: Reconciler,
+    feed: Feed,
+    nudge: Arc<Notify>,
+    concurrency: usize,
+}
+
+fn assemble(parts: Ingredients<'_>) -> Result<Roles, StartError> {
     let Ingredients {
         config,
         close,
@@ -262,8 +267,7 @@ async fn start_roles(
         network,
         treasury: treasury.account(),
     };
-    let keys =
-        KeyRing::new(treasury.clone(), treasury.account(), channels).map_err(StartError::from)?;
+    let keys = KeyRing::new(treasury.clone(), treasury.account(), channels)?;
     let sender = Arc::new(Sender::new(
         ledger.clone(),
         rpc.clone(),
@@ -290,12 +294,38 @@ async fn start_roles(
         readiness: readiness::of(ledger.clone(), Some(queue.clone()), Some(rpc)),
         ledger,
         nudge: Arc::clone(&nudge),
-        metrics: Arc::new(Metrics::new().map_err(StartError::from)?),
+        metrics: Arc::new(Metrics::new()?),
         settings: api::settings(&config.http, &config.fees),
     };
+    Ok(Roles {
+        api,
+        queue,
+        submitter,
+        reconciler,
+        feed,
+        nudge,
+        concurrency: config.queue.concurrency as usize,
+    })
+}
+
+/// Starts API, worker, reconciler and feed; returns where the API listens.
+async fn start_roles(
+    parts: Ingredients<'_>,
+    bind: SocketAddr,
+    roles: &mut JoinSet<()>,
+    shutdown: &CancellationToken,
+) -> Result<String, EmbeddedError> {
+    let Roles {
+        api,
+        queue,
+        submitter,
+        reconciler,
+        feed,
+        nudge,
+        concurrency,
+    } = assemble(parts)?;
     let listener = loopback(bind).await?;
     let url = format!("http://{}", address(&listener)?);
-    let concurrency = config.queue.concurrency as usize;
     spawn(roles, shutdown, async move |stop| {
         if let Err(error) = http::serve(api, listener, stop).await {
             tracing::error!(%error, "the API stopped");

@@ -52,6 +52,10 @@ fn each_role_misses_what_it_needs() {
                 ("REDIS_URL", "required"),
                 ("STELLAR_RPC_URLS", "required"),
                 ("STELLAR_NETWORK_PASSPHRASE", "required"),
+                (
+                    "STELLAR_TREASURY_SECRET",
+                    "STELLAR_TREASURY_ACCOUNT and STELLAR_FEE_SOURCE_SECRET instead",
+                ),
             ],
         ),
         (

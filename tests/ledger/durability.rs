@@ -36,7 +36,7 @@ async fn a_commit_that_fails_is_unknown_and_the_next_one_works(bed: Bed) {
     let error = bed.ledger.apply(change.clone()).await.unwrap_err();
     assert!(matches!(error, LedgerError::CommitUnknown(_)), "{error}");
     assert_eq!(bed.row(row.id).await.version, row.version);
-    bed.accept("others are not in the way").await;
+    bed.accept("others-are-not-in-the-way").await;
     let drop = if bed.is_postgres() {
         "DROP TRIGGER failing ON submission_log"
     } else {
