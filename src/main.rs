@@ -3,13 +3,13 @@
 use clap::Parser;
 use std::process::ExitCode;
 use tender::cli::{self, Cli};
-use tender::config::{Log, Source};
+use tender::config::Source;
 use tender::telemetry;
 
 #[tokio::main]
 async fn main() -> ExitCode {
     let cli = Cli::parse();
     let source = Source::from_process(cli.env_file.as_deref());
-    telemetry::start(&Log::early(&source));
+    telemetry::start(&cli.command.log(&source));
     cli::run(cli.command, &source).await
 }

@@ -31,7 +31,7 @@ pub use keys::KeysCommand;
 pub use migrate::MigrateCommand;
 pub use openapi::OpenapiArgs;
 
-use crate::config::Source;
+use crate::config::{Log, Source};
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -92,6 +92,22 @@ pub enum Command {
     /// Check the configuration, or print what can be set
     #[command(subcommand)]
     Config(ConfigCommand),
+}
+
+impl Command {
+    /// How to log. A demonstration shows its report rather than its work, unless it is told otherwise.
+    #[must_use]
+    pub fn log(&self, source: &Source) -> Log {
+        let log = Log::early(source);
+        #[cfg(feature = "devnet")]
+        if matches!(self, Self::Demo(_)) && source.lookup("LOG_FILTER").is_none() {
+            return Log {
+                filter: "warn".to_owned(),
+                ..log
+            };
+        }
+        log
+    }
 }
 
 /// Runs a command with the settings of `source`. An error is written to standard error and gives exit status 1.

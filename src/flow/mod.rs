@@ -17,6 +17,8 @@ pub mod chain;
 pub mod feed;
 pub mod fields;
 pub mod keys;
+#[cfg(feature = "planted-bugs")]
+mod planted;
 pub mod provision;
 pub mod reason;
 pub mod reconcile;

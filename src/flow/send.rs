@@ -96,6 +96,8 @@ impl Sender {
         }
         tracing::debug!(submission = %row.id, %hash, answer = ?sent.answer, "sent");
         let change = note_answer(row, hash, operations, &sent.answer, self.delays);
+        #[cfg(feature = "planted-bugs")]
+        let change = super::planted::rebuild_on_timeout(row, &sent.answer, change);
         // A stale version means that the reconciler settled the row meanwhile: the chain outranks an answer.
         self.ledger.apply(change).await?;
         Ok(())

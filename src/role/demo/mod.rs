@@ -230,26 +230,29 @@ async fn rows(stack: &Stack) -> Result<Vec<Submission>, DemoError> {
     }
 }
 
-/// Accepted as the clients saw it; from there to confirmed by the ledger's own times.
+/// Accepted as the clients saw it; from there to confirmed by the ledger's own times. A key without a row is missing.
 fn key_times(
     rows: &[Submission],
     accepted: &Accepted,
     started: Instant,
 ) -> HashMap<KeyTag, KeyTimes> {
-    let times = |row: &Submission| {
-        let accepted = accepted.get(&row.tag)?.duration_since(started);
-        let took =
-            Duration::from_millis(u64::try_from(row.updated_at - row.created_at).unwrap_or(0));
-        let confirmed = (row.state.status == Status::Confirmed).then_some(accepted + took);
-        Some((
-            row.tag,
-            KeyTimes {
-                accepted,
-                confirmed,
-            },
-        ))
+    let rows: HashMap<_, _> = rows.iter().map(|row| (row.tag, row)).collect();
+    let times = |(tag, at): (&KeyTag, &Instant)| {
+        let accepted = at.duration_since(started);
+        let row = rows.get(tag);
+        let status = row.map(|row| row.state.status);
+        let took = row.map_or(0, |row| {
+            u64::try_from(row.updated_at - row.created_at).unwrap_or(0)
+        });
+        let confirmed = accepted + Duration::from_millis(took);
+        let times = KeyTimes {
+            accepted,
+            confirmed: (status == Some(Status::Confirmed)).then_some(confirmed),
+            failed: status == Some(Status::Failed),
+        };
+        (*tag, times)
     };
-    rows.iter().filter_map(times).collect()
+    accepted.iter().map(times).collect()
 }
 
 fn failed(rows: &[Submission]) -> BTreeMap<String, u64> {

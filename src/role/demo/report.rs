@@ -24,6 +24,8 @@ pub(super) struct KeyTimes {
     pub(super) accepted: Duration,
     /// When it was confirmed, after the start of the run.
     pub(super) confirmed: Option<Duration>,
+    /// Whether it was reported as failed.
+    pub(super) failed: bool,
 }
 
 /// Everything a report is worked out from.
@@ -64,6 +66,8 @@ pub struct Report {
     pub doubled: usize,
     /// Keys that neither have an effect nor failed for good.
     pub missing: usize,
+    /// Keys reported as failed that have an effect.
+    pub failed_but_paid: usize,
     /// Failed keys by category.
     pub failed: BTreeMap<String, u64>,
     /// Payments of a ledger, on average over the ledgers that have any.
@@ -84,7 +88,7 @@ impl Report {
     /// Whether every key took effect exactly once, or failed for a reason.
     #[must_use]
     pub fn holds(&self) -> bool {
-        self.doubled == 0 && self.missing == 0
+        self.doubled == 0 && self.missing == 0 && self.failed_but_paid == 0
     }
 
     pub(super) fn work_out(seen: &Observations) -> Self {
@@ -97,8 +101,11 @@ impl Report {
             *by_key.entry(effect.tag).or_default() += 1;
         }
         let doubled = by_key.values().map(|count| count - 1).sum();
-        let failed: u64 = seen.failed.values().sum();
-        let without_effect = seen.keys.len() - by_key.len();
+        let count = |paid: bool, failed: bool| {
+            let keys = seen.keys.iter();
+            keys.filter(|(tag, key)| by_key.contains_key(tag) == paid && key.failed == failed)
+                .count()
+        };
         let per_ledger = per_ledger(&seen.effects);
         let mut times: Vec<_> = seen
             .keys
@@ -115,7 +122,8 @@ impl Report {
             answers_lost_after_accept: seen.answers_lost_after_accept,
             effects: by_key.len(),
             doubled,
-            missing: without_effect.saturating_sub(usize::try_from(failed).unwrap_or(usize::MAX)),
+            missing: count(false, false),
+            failed_but_paid: count(true, true),
             failed: seen.failed.clone(),
             payments_per_ledger: ratio(seen.effects.len(), per_ledger.len()),
             slots_filled: slots_filled(seen, &per_ledger),
@@ -207,6 +215,10 @@ impl fmt::Display for Report {
             ("keys paid, read from the chain", self.effects.to_string()),
             ("paid twice", self.doubled.to_string()),
             ("missing", self.missing.to_string()),
+            (
+                "reported as failed, yet paid",
+                self.failed_but_paid.to_string(),
+            ),
             ("failed", failed),
             (
                 "payments per ledger",
@@ -252,6 +264,7 @@ mod tests {
         let key = |accepted, confirmed| KeyTimes {
             accepted: Duration::from_millis(accepted),
             confirmed: Some(Duration::from_millis(confirmed)),
+            failed: false,
         };
         Observations {
             payments: 3,
@@ -303,6 +316,17 @@ mod tests {
     fn a_doubled_and_a_missing_key_are_counted() {
         let report = Report::work_out(&observations(&[(1, 5), (1, 6), (1, 7), (2, 5)]));
         assert_eq!((report.effects, report.doubled, report.missing), (2, 2, 1));
+        assert!(!report.holds());
+    }
+
+    #[test]
+    fn a_failed_key_is_not_missing_and_must_not_be_paid() {
+        let mut seen = observations(&[(1, 5), (2, 5)]);
+        for tag in [2, 3] {
+            seen.keys.get_mut(&KeyTag(tag)).expect("a key").failed = true;
+        }
+        let report = Report::work_out(&seen);
+        assert_eq!((report.missing, report.failed_but_paid), (0, 1));
         assert!(!report.holds());
     }
 
