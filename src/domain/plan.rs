@@ -88,7 +88,9 @@ pub enum Step {
 /// be one answer of one node: sequences of different answers prove nothing together.
 #[must_use]
 pub fn assess(held: &Held, account: AccountState, closed: u64) -> Step {
-    let expired = held.max_times.iter().all(|max_time| *max_time < closed);
+    // Without a recorded envelope nothing is known to have expired.
+    let expired =
+        !held.max_times.is_empty() && held.max_times.iter().all(|max_time| *max_time < closed);
     match account {
         AccountState::Absent if held.sending == Sending::Idle || !expired => Step::Wait,
         AccountState::Absent => Step::AccountGone,

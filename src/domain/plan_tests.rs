@@ -55,6 +55,22 @@ fn an_unused_pair_waits_until_every_envelope_expired() {
 }
 
 #[test]
+fn a_row_in_flight_whose_envelopes_were_not_read_is_left_alone() {
+    assert_eq!(
+        assess(&held(Sending::Waiting, &[]), at(SEQ - 1), 5000),
+        Step::Wait
+    );
+    assert_eq!(
+        assess(&held(Sending::Stopped(terminal()), &[]), at(SEQ - 1), 5000),
+        Step::Wait
+    );
+    assert_eq!(
+        assess(&held(Sending::Waiting, &[]), AccountState::Absent, 5000),
+        Step::Wait
+    );
+}
+
+#[test]
 fn a_terminal_cause_still_waits_for_proof() {
     let row = held(Sending::Stopped(terminal()), &[1000]);
     assert_eq!(assess(&row, at(SEQ - 1), 999), Step::Wait);
