@@ -88,6 +88,31 @@ pub enum Event {
 }
 
 impl Event {
+    /// Whether it means that something is wrong beyond this submission: staff are called.
+    #[must_use]
+    pub fn is_alarming(&self) -> bool {
+        match self {
+            Self::EffectMissing
+            | Self::ConsumedByForeign
+            | Self::ConsumerBeyondReach(_)
+            | Self::IdlePairConsumed(_) => true,
+            Self::Claimed
+            | Self::ClaimLapsed
+            | Self::EnvelopeRecorded
+            | Self::ResendBegun
+            | Self::Acknowledged
+            | Self::AnswerNoted
+            | Self::Succeeded
+            | Self::LedgerFailed(_)
+            | Self::ProvenDead(..)
+            | Self::ResolvedPaid
+            | Self::ResolvedNotPaid
+            | Self::Cancelled
+            | Self::Requeued
+            | Self::Deferred => false,
+        }
+    }
+
     /// The name in the transition log.
     #[must_use]
     pub fn as_str(&self) -> &'static str {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use sea_orm::{ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbErr, QueryResult};
 
+use super::reader::Reader;
 use super::store::Store;
 use super::types::LedgerError;
 use super::writer;
@@ -11,7 +12,7 @@ use super::writer;
 /// Longest wait for a connection.
 const ACQUIRE_LIMIT: Duration = Duration::from_secs(8);
 /// Longest statement on `PostgreSQL`.
-const STATEMENT_LIMIT: Duration = Duration::from_secs(15);
+const STATEMENT_LIMIT: Duration = Duration::from_secs(10);
 /// Longest wait for a lock, on either database.
 const LOCK_LIMIT: Duration = Duration::from_secs(5);
 /// Connections that read a `SQLite` file at once.
@@ -66,7 +67,7 @@ async fn postgres(url: &str, max_connections: u32) -> Result<Store, LedgerError>
                 ("synchronous_commit", durability.clone()),
             ])
         });
-    Ok(Store::Postgres(connect(options).await?))
+    Ok(Store::Postgres(Reader(connect(options).await?)))
 }
 
 /// The durability of a commit as the server, the database, the role or the URL set it.
@@ -128,7 +129,7 @@ async fn sqlite(url: &str) -> Result<Store, LedgerError> {
         .map_sqlx_sqlite_opts(|options| {
             options.busy_timeout(LOCK_LIMIT).pragma("query_only", "ON")
         });
-    let readers = connect(options).await?;
+    let readers = Reader(connect(options).await?);
     Ok(Store::Sqlite {
         writer: writer::start(write),
         readers,

@@ -20,6 +20,24 @@ impl From<DbErr> for LedgerError {
     }
 }
 
+/// Whether a statement found that its connection had ended before it, as all do when a server restarts. A statement
+/// that writes nothing may then be asked again.
+pub(super) fn connection_was_dead(error: &DbErr) -> bool {
+    let (DbErr::Exec(RuntimeErr::SqlxError(cause)) | DbErr::Query(RuntimeErr::SqlxError(cause))) =
+        error
+    else {
+        return false;
+    };
+    match &**cause {
+        sqlx::Error::Io(_) => true,
+        // The server said good-bye before it went.
+        sqlx::Error::Database(complaint) => {
+            complaint.code().is_some_and(|code| code.starts_with("57P"))
+        }
+        _ => false,
+    }
+}
+
 fn of_driver(cause: &sqlx::Error, text: String) -> LedgerError {
     match cause {
         sqlx::Error::Database(complaint) => match complaint.code() {

@@ -1,14 +1,14 @@
 //! The submission ledger: the truth, in `PostgreSQL` or `SQLite`. The only module that names sea-orm.
 //!
 //! Reading order: [`types`]; `transition`, the one way by which a row changes its state, with `recording` and
-//! `release`; the verbs in `accept`, `feed`, `claim`, `leases`, `read`, `list`, `channels`, `keys`; and below them `store`
-//! and `writer`, which make work durable.
+//! `release`; the verbs in `accept`, `feed`, `claim`, `leases`, `read`, `list`, `channels`, `keys`; and below them `store`,
+//! `reader` and `writer`, which make work durable.
 //!
 //! Architecture invariants: every change of a status goes through `transition`, which asks the domain. Nothing here
 //! talks to the network or to a queue. Times are the database's.
 
+use sea_orm::ConnectionTrait;
 use sea_orm::sea_query::Query;
-use sea_orm::{ConnectionTrait, DatabaseConnection};
 
 mod accept;
 mod channels;
@@ -23,6 +23,7 @@ mod leases;
 mod list;
 mod migrate;
 mod read;
+mod reader;
 mod recording;
 mod release;
 mod row;
@@ -76,7 +77,7 @@ impl Ledger {
     /// # Errors
     /// [`LedgerError`].
     pub async fn now(&self) -> Result<Millis, LedgerError> {
-        let db: &DatabaseConnection = self.store.reader();
+        let db = self.store.reader();
         let query = Query::select().expr(clock::now(db)).to_owned();
         let row = db.query_one(&query).await?;
         let row = row.ok_or_else(|| LedgerError::Unavailable("no time".to_owned()))?;

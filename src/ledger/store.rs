@@ -6,6 +6,7 @@ use futures::future::BoxFuture;
 use sea_orm::{DatabaseConnection, DatabaseTransaction, TransactionTrait};
 use tokio::time::timeout;
 
+use super::reader::{Reader, on_a_live_connection};
 use super::types::LedgerError;
 use super::writer::{self, Jobs};
 
@@ -16,25 +17,22 @@ pub(super) type Work<T> = Box<
 
 /// Longest work on `PostgreSQL` up to its commit. The server's own limits are shorter; this one is for a server that
 /// does not answer at all.
-const WORK_LIMIT: Duration = Duration::from_secs(20);
+const WORK_LIMIT: Duration = Duration::from_secs(12);
 /// Longest commit on `PostgreSQL`.
-const COMMIT_LIMIT: Duration = Duration::from_secs(20);
+const COMMIT_LIMIT: Duration = Duration::from_secs(12);
 
 /// Where the ledger is kept.
 #[derive(Clone)]
 pub(super) enum Store {
     /// Every write is a transaction of its own; the server groups commits.
-    Postgres(DatabaseConnection),
+    Postgres(Reader),
     /// Writes go through one writer.
-    Sqlite {
-        writer: Jobs,
-        readers: DatabaseConnection,
-    },
+    Sqlite { writer: Jobs, readers: Reader },
 }
 
 impl Store {
     /// For reading.
-    pub(super) fn reader(&self) -> &DatabaseConnection {
+    pub(super) fn reader(&self) -> &Reader {
         match self {
             Self::Postgres(pool) => pool,
             Self::Sqlite { readers, .. } => readers,
@@ -61,7 +59,7 @@ impl Store {
         work: Work<T>,
     ) -> Result<T, LedgerError> {
         match self {
-            Self::Postgres(pool) => on_postgres(pool, limit, work).await,
+            Self::Postgres(pool) => on_postgres(&pool.0, limit, work).await,
             Self::Sqlite { writer, .. } => writer::run(writer, work).await,
         }
     }
@@ -73,7 +71,7 @@ async fn on_postgres<T>(
     work: Work<T>,
 ) -> Result<T, LedgerError> {
     let silent = || LedgerError::Unavailable("the database does not answer".to_owned());
-    let tx = timeout(WORK_LIMIT, pool.begin())
+    let tx = timeout(WORK_LIMIT, on_a_live_connection(|| pool.begin()))
         .await
         .map_err(|_| silent())??;
     match timeout(limit, work(&tx))

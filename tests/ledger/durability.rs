@@ -2,6 +2,7 @@
 //! piece of work is its own.
 
 use sea_orm::{ConnectionTrait, TransactionTrait};
+use tender::domain::ids::SubmissionId;
 use tender::domain::submission::Event;
 use tender::ledger::{Applied, Change, Ledger, LedgerError, NewKey};
 
@@ -36,7 +37,7 @@ async fn a_commit_that_fails_is_unknown_and_the_next_one_works(bed: Bed) {
     let error = bed.ledger.apply(change.clone()).await.unwrap_err();
     assert!(matches!(error, LedgerError::CommitUnknown(_)), "{error}");
     assert_eq!(bed.row(row.id).await.version, row.version);
-    bed.accept("others-are-not-in-the-way").await;
+    bed.accept("bystander").await;
     let drop = if bed.is_postgres() {
         "DROP TRIGGER failing ON submission_log"
     } else {
@@ -49,14 +50,17 @@ async fn a_commit_that_fails_is_unknown_and_the_next_one_works(bed: Bed) {
     ));
 }
 
-async fn a_job_that_fails_does_not_spoil_its_batch(bed: Bed) {
-    let key = |id: String| NewKey {
+fn key(id: String) -> NewKey {
+    NewKey {
         id,
         tenant: "acme".parse().unwrap(),
         secret_hash: [7; 32],
         scopes: Vec::new(),
         name: "name".to_owned(),
-    };
+    }
+}
+
+async fn a_job_that_fails_does_not_spoil_its_batch(bed: Bed) {
     bed.ledger.add_key(key("taken".to_owned())).await.unwrap();
     // While somebody else holds the file, whatever comes waits and then shares commits.
     let raw = bed.raw().await;
@@ -144,21 +148,17 @@ async fn connections_stay_durable_whatever_the_database_is_told_later() {
     .await;
     bed.sql(
         "CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS \
-         'BEGIN NEW.business_ref := current_setting(''synchronous_commit''); RETURN NEW; END'",
+         'BEGIN NEW.name := current_setting(''synchronous_commit''); RETURN NEW; END'",
     )
     .await;
-    bed.sql("CREATE TRIGGER noting BEFORE INSERT ON submission_ledger FOR EACH ROW EXECUTE FUNCTION note()").await;
-    let calls: Vec<_> = (0..30)
-        .map(|n| {
-            let ledger = bed.ledger.clone();
-            tokio::spawn(async move { ledger.accept(new(&format!("key-{n}"))).await.unwrap() })
-        })
-        .collect();
-    for call in calls {
-        call.await.unwrap();
-    }
-    let durable = "SELECT count(*) FROM submission_ledger WHERE business_ref = 'on'";
-    assert_eq!(bed.number(durable).await, 30);
+    bed.sql("CREATE TRIGGER noting BEFORE INSERT ON api_keys FOR EACH ROW EXECUTE FUNCTION note()")
+        .await;
+    // So many at once need new connections.
+    let calls = (0..12).map(|n| bed.ledger.add_key(key(format!("key-{n}"))));
+    futures::future::try_join_all(calls).await.unwrap();
+    let keys = bed.ledger.list_keys().await.unwrap();
+    assert_eq!(keys.len(), 12);
+    assert!(keys.iter().all(|key| key.name == "on"), "{keys:?}");
 }
 
 #[tokio::test]
@@ -185,7 +185,9 @@ async fn a_server_that_dies_makes_writes_unavailable_and_comes_back() {
         .await
         .unwrap();
     ledger.migrate_up().await.unwrap();
-    ledger.accept(new("before")).await.unwrap();
+    let ids = (0..8).map(|_| SubmissionId(uuid::Uuid::new_v4()));
+    let claims = ids.map(|id| ledger.claim(id));
+    futures::future::try_join_all(claims).await.unwrap();
     let server = tokio::task::spawn_blocking(move || {
         server.kill9();
         server
@@ -199,6 +201,26 @@ async fn a_server_that_dies_makes_writes_unavailable_and_comes_back() {
     })
     .await
     .unwrap();
+    // Every connection of the pool is dead, and nobody notices.
     ledger.accept(new("after")).await.unwrap();
     ledger.ping().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_that_keeps_silent_is_unavailable_and_not_waited_for_for_ever() {
+    let mut server = tokio::task::spawn_blocking(Postgres::start).await.unwrap();
+    let ledger = Ledger::connect(&server.create_database(), 4, RULES)
+        .await
+        .unwrap();
+    ledger.migrate_up().await.unwrap();
+    ledger.accept(new("before")).await.unwrap();
+    server.pause();
+    let (read, written) = tokio::join!(ledger.ping(), ledger.accept(new("meanwhile")));
+    assert!(matches!(read, Err(LedgerError::Unavailable(_))), "{read:?}");
+    assert!(
+        matches!(written, Err(LedgerError::Unavailable(_))),
+        "{written:?}"
+    );
+    server.resume();
+    ledger.accept(new("after")).await.unwrap();
 }

@@ -40,81 +40,55 @@ fn case(
     }
 }
 
-const AGAIN: (Status, Verdict, bool) = (Status::Pending, Verdict::Pending, false);
-
-fn failed(verdict: Verdict) -> (Status, Verdict, bool) {
-    (Status::Failed, verdict, false)
-}
-
-/// The pair is used, and the chain says by whom.
-fn settled_in_a_ledger() -> Vec<Case> {
-    use Event::{ConsumedByForeign, EffectMissing, LedgerFailed, Succeeded};
+/// Outcomes in a ledger.
+fn landed() -> Vec<Case> {
+    use Event::{EffectMissing, LedgerFailed, Succeeded};
     let paid = (Status::Confirmed, Verdict::Success, false);
+    let missing = (Status::Failed, Verdict::Success, false);
+    let failed = (Status::Failed, Verdict::Failed, false);
+    let again = (Status::Pending, Verdict::Pending, false);
+    let spent = (FREE, Some(SEQ + 1));
     vec![
-        case(Succeeded, None, paid, (FREE, Some(SEQ + 1))),
-        case(Succeeded, Some(SEQ), paid, (FREE, Some(SEQ + 1))),
+        case(Succeeded, None, paid, spent),
+        case(Succeeded, Some(SEQ), paid, spent),
         // Somebody used later sequences too: the next one follows the chain.
         case(Succeeded, Some(SEQ + 5), paid, (FREE, Some(SEQ + 6))),
         // A snapshot of a node that lags cannot bring a used sequence back.
-        case(Succeeded, Some(SEQ - 1), paid, (FREE, Some(SEQ + 1))),
-        case(
-            EffectMissing,
-            Some(SEQ),
-            failed(Verdict::Success),
-            (FREE, Some(SEQ + 1)),
-        ),
-        case(
-            LedgerFailed(transient()),
-            Some(SEQ),
-            AGAIN,
-            (FREE, Some(SEQ + 1)),
-        ),
-        case(
-            LedgerFailed(terminal()),
-            Some(SEQ),
-            failed(Verdict::Failed),
-            (FREE, Some(SEQ + 1)),
-        ),
-        case(ConsumedByForeign, Some(SEQ), AGAIN, (ASIDE, None)),
+        case(Succeeded, Some(SEQ - 1), paid, spent),
+        case(EffectMissing, Some(SEQ), missing, spent),
+        case(LedgerFailed(transient()), Some(SEQ), again, spent),
+        case(LedgerFailed(terminal()), Some(SEQ), failed, spent),
     ]
 }
 
-/// The pair is unused, or nobody can say who used it.
-fn settled_by_the_account() -> Vec<Case> {
-    use Event::{ConsumerBeyondReach, ProvenDead};
+/// Outcomes by account state.
+fn lost() -> Vec<Case> {
+    use Event::{ConsumedByForeign, ConsumerBeyondReach, ProvenDead};
+    let again = (Status::Pending, Verdict::Pending, false);
+    let kept = (Status::Pending, Verdict::Pending, true);
+    let expired = (Status::Failed, Verdict::Expired, false);
     let beyond = (Status::Confirming, Verdict::Indeterminate, false);
+    let dead = |cause, gap| ProvenDead(cause, gap);
+    let behind = Some(SEQ - 4);
+    let reseeded = (FREE, Some(SEQ - 3));
     vec![
         case(
-            ProvenDead(transient(), Gap::None),
+            dead(transient(), Gap::None),
             Some(SEQ - 1),
-            (Status::Pending, Verdict::Pending, true),
+            kept,
             (LEASED, None),
         ),
         case(
-            ProvenDead(terminal(), Gap::None),
+            dead(terminal(), Gap::None),
             Some(SEQ - 1),
-            failed(Verdict::Expired),
+            expired,
             (FREE, Some(SEQ)),
         ),
-        case(
-            ProvenDead(transient(), Gap::Below),
-            Some(SEQ - 4),
-            AGAIN,
-            (FREE, Some(SEQ - 3)),
-        ),
-        case(
-            ProvenDead(terminal(), Gap::Below),
-            Some(SEQ - 4),
-            failed(Verdict::Expired),
-            (FREE, Some(SEQ - 3)),
-        ),
+        case(dead(transient(), Gap::Below), behind, again, reseeded),
+        case(dead(terminal(), Gap::Below), behind, expired, reseeded),
         // Without the account's sequence the next one would be a guess.
-        case(
-            ProvenDead(terminal(), Gap::Below),
-            None,
-            failed(Verdict::Expired),
-            (ASIDE, None),
-        ),
+        case(dead(terminal(), Gap::Below), None, expired, (ASIDE, None)),
+        case(ConsumedByForeign, Some(SEQ), again, (ASIDE, None)),
         case(
             ConsumerBeyondReach(Presence::Present),
             Some(SEQ + 2),
@@ -131,8 +105,7 @@ fn settled_by_the_account() -> Vec<Case> {
 }
 
 async fn each_outcome_moves_row_account_and_envelopes_together(bed: Bed) {
-    let cases = [settled_in_a_ledger(), settled_by_the_account()].concat();
-    for (n, case) in cases.into_iter().enumerate() {
+    for (n, case) in [landed(), lost()].concat().into_iter().enumerate() {
         let name = format!("{n}: {:?} at {:?}", case.event, case.seq_num);
         let account = tender::domain::ids::AccountId([u8::try_from(n).unwrap() + 1; 32]);
         bed.ledger

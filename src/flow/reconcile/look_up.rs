@@ -5,6 +5,7 @@ use futures::stream;
 
 use super::steps::sequence;
 use super::{ReconcileError, Reconciler, Snapshot, evidence};
+use crate::domain::classify::{Alarm, alarm};
 use crate::domain::ids::TxHash;
 use crate::domain::plan::{Conclusion, Finding, conclude};
 use crate::domain::submission::{Event, Presence};
@@ -71,7 +72,11 @@ impl Reconciler {
             account_sequence: sequence(snapshot),
             ..Change::new(&lease.submission, event, "reconciler")
         };
-        self.write(change).await
+        let written = self.write(change).await?;
+        if written {
+            call_for_help(&lease.submission, &findings);
+        }
+        Ok(written)
     }
 
     fn expected(&self, submission: &Submission) -> Option<Effect> {
@@ -145,7 +150,6 @@ impl Reconciler {
         found: &Consumed,
     ) -> Result<bool, ReconcileError> {
         let hash = found.inspected.hash;
-        tracing::error!(account = %lease.pair.account, %hash, "a foreign transaction used a channel");
         let change = Change {
             evidence: Some(evidence::consumed(lease, snapshot, Some(hash), None)),
             last_error: Some("foreign_consumer".to_owned()),
@@ -161,8 +165,6 @@ impl Reconciler {
         snapshot: &Snapshot,
         scan: Scan,
     ) -> Result<bool, ReconcileError> {
-        tracing::error!(submission = %lease.submission.id, oldest_ledger = scan.oldest_ledger,
-            "an outcome is beyond the network's history");
         let change = Change {
             evidence: Some(evidence::consumed(
                 lease,
@@ -245,6 +247,23 @@ impl Reconciler {
 
 fn finding(lookup: Option<&(TxHash, Lookup)>) -> Finding {
     lookup.map_or(Finding::Unknown, |(_, lookup)| lookup.finding)
+}
+
+/// A treasury that cannot pay, or keys that do not sign, fail more than this one.
+fn call_for_help(submission: &Submission, findings: &[Finding]) {
+    for finding in findings {
+        if let Finding::Failed(failure) = finding {
+            match alarm(*failure) {
+                Alarm::None => {}
+                Alarm::Treasury => {
+                    tracing::error!(submission = %submission.id, %failure, "the treasury needs care");
+                }
+                Alarm::Operator => {
+                    tracing::error!(submission = %submission.id, %failure, "keys or settings need care");
+                }
+            }
+        }
+    }
 }
 
 /// What a scan starts from.

@@ -50,13 +50,19 @@ impl Reconciler {
         Ok(())
     }
 
-    /// Writes one transition; says whether it was written.
+    /// Writes one transition; says whether it was written. Alarms follow what was written: a rival may know better.
     pub(super) async fn write(&self, change: Change) -> Result<bool, ReconcileError> {
         let (id, event) = (change.id, change.event.as_str());
+        let (alarming, evidence) = (change.event.is_alarming(), change.evidence.clone());
         match self.ledger.apply(change).await? {
             Applied::Done(row) => {
                 let (status, verdict) = (row.state.status.as_str(), row.state.verdict.as_str());
-                tracing::info!(submission = %id, event, status, verdict, "settled by evidence");
+                if alarming {
+                    let (pair, evidence) = (row.pair, evidence.unwrap_or_default());
+                    tracing::error!(submission = %id, event, status, verdict, ?pair, %evidence, "staff must look at this");
+                } else {
+                    tracing::info!(submission = %id, event, status, verdict, "settled by evidence");
+                }
                 Ok(true)
             }
             Applied::Stale | Applied::NotFound => Ok(false),
@@ -198,8 +204,6 @@ impl Reconciler {
         } else {
             Consumer::Unknown
         };
-        tracing::error!(account = %lease.pair.account, sequence = lease.pair.sequence, consumer = ?found,
-            "a channel's sequence was used from outside");
         let change = Change {
             evidence: Some(evidence::consumed(lease, snapshot, found, None)),
             account_sequence: sequence(snapshot),
