@@ -5,7 +5,7 @@ use crate::domain::classify::Cause;
 use crate::domain::fees::{self, RefusedBid};
 use crate::domain::plan::{AccountState, Step};
 use crate::domain::submission::{Consumer, Event, Gap, Presence, Status};
-use crate::ledger::{Applied, Attempt, Change, Lease, SendPlan, SendState};
+use crate::ledger::{Applied, Attempt, Change, Lease, SendPlan, SendState, Submission};
 use crate::stellar::envelope::SignedEnvelope;
 use crate::stellar::fee_bump::fee_bump;
 use crate::stellar::rpc::Consumer as Scanned;
@@ -56,13 +56,7 @@ impl Reconciler {
         let (alarming, evidence) = (change.event.is_alarming(), change.evidence.clone());
         match self.ledger.apply(change).await? {
             Applied::Done(row) => {
-                let (status, verdict) = (row.state.status.as_str(), row.state.verdict.as_str());
-                if alarming {
-                    let (pair, evidence) = (row.pair, evidence.unwrap_or_default());
-                    tracing::error!(submission = %id, event, status, verdict, ?pair, %evidence, "staff must look at this");
-                } else {
-                    tracing::info!(submission = %id, event, status, verdict, "settled by evidence");
-                }
+                report_written(&row, event, alarming.then_some(evidence).flatten());
                 Ok(true)
             }
             Applied::Stale | Applied::NotFound => Ok(false),
@@ -214,6 +208,20 @@ impl Reconciler {
             )
         };
         self.write(change).await
+    }
+}
+
+/// Tells what was written; with evidence when staff must look at it.
+fn report_written(row: &Submission, event: &str, alarm: Option<serde_json::Value>) {
+    let (id, status, pair) = (row.id, row.state.status.as_str(), row.pair);
+    let verdict = row.state.verdict.as_str();
+    match alarm {
+        Some(evidence) => {
+            tracing::error!(submission = %id, event, status, verdict, ?pair, %evidence, "staff must look at this");
+        }
+        None => {
+            tracing::info!(submission = %id, event, status, verdict, "settled by evidence");
+        }
     }
 }
 
