@@ -5,7 +5,6 @@
     reason = "a failed test may panic"
 )]
 
-#[allow(dead_code, reason = "each test binary uses a part of it")]
 mod support;
 
 use serde_json::Value;

@@ -56,7 +56,7 @@ impl Reconciler {
         let (alarming, evidence) = (change.event.is_alarming(), change.evidence.clone());
         match self.ledger.apply(change).await? {
             Applied::Done(row) => {
-                report_written(&row, event, alarming.then_some(evidence).flatten());
+                report_written(&row, event, alarming.then(|| evidence.unwrap_or_default()));
                 Ok(true)
             }
             Applied::Stale | Applied::NotFound => Ok(false),
