@@ -1,0 +1,20 @@
+//! The program as several processes over real PostgreSQL and Redis, on a simulated network whose ledgers the test
+//! closes. What was paid is counted on the chain, by the tag each envelope carries, never in the service's database.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::cast_precision_loss,
+    reason = "a failed expectation is how a test speaks"
+)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod audit;
+mod client;
+mod deployment;
+mod ledgers;
+mod waiting;
+
+mod heavy_crowd;
