@@ -21,3 +21,4 @@ mod crash;
 mod heavy_crowd;
 mod heavy_postgres;
 mod heavy_redis;
+mod starting;
