@@ -2,10 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -67,7 +64,7 @@ pub struct Client {
 }
 
 /// What the requests of many pushes were answered.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Tally {
     /// Requests by status; 0 stands for no answer at all.
     pub answers: BTreeMap<u16, u64>,
@@ -165,12 +162,11 @@ pub struct Load {
 }
 
 impl Load {
-    /// Starts pushing; the counter says how many pushes were accepted so far.
-    pub fn start(self) -> (tokio::task::JoinHandle<Tally>, Arc<AtomicU64>) {
-        let accepted = Arc::new(AtomicU64::new(0));
-        let counter = Arc::clone(&accepted);
+    /// Starts pushing.
+    pub fn start(self) -> Pushing {
+        let tally = Arc::new(Mutex::new(Tally::default()));
+        let shared = Arc::clone(&tally);
         let task = tokio::spawn(async move {
-            let tally = Mutex::new(Tally::default());
             let mut copies = Vec::new();
             for payment in self.payments {
                 copies.extend(std::iter::repeat_n(payment, self.times));
@@ -178,18 +174,51 @@ impl Load {
             let at_once = self.clients.len();
             stream::iter(copies.into_iter().enumerate())
                 .map(|(turn, payment)| {
-                    let (client, tally, counter) =
-                        (&self.clients[turn % at_once], &tally, &counter);
+                    let (client, tally) = (&self.clients[turn % at_once], &shared);
                     async move {
                         client.push_counted(payment, tally).await;
-                        counter.fetch_add(1, Ordering::Relaxed);
                     }
                 })
                 .buffer_unordered(at_once)
                 .collect::<()>()
                 .await;
-            tally.into_inner().unwrap()
         });
-        (task, accepted)
+        Pushing { task, tally }
+    }
+}
+
+/// Pushes under way.
+pub struct Pushing {
+    task: tokio::task::JoinHandle<()>,
+    tally: Arc<Mutex<Tally>>,
+}
+
+impl Pushing {
+    /// What was answered so far.
+    pub fn so_far(&self) -> Tally {
+        self.tally.lock().unwrap().clone()
+    }
+
+    /// Waits until everything was accepted.
+    pub async fn done(self) -> Tally {
+        self.task.await.unwrap();
+        self.tally.lock().unwrap().clone()
+    }
+}
+
+impl Tally {
+    /// Pushes that were accepted.
+    pub fn accepted(&self) -> u64 {
+        self.count(|status| (200..300).contains(&status))
+    }
+
+    /// Requests that were not: told to come again, or not answered.
+    pub fn put_off(&self) -> u64 {
+        self.count(|status| status == 0 || status == 503)
+    }
+
+    fn count(&self, which: impl Fn(u16) -> bool) -> u64 {
+        let counted = self.answers.iter().filter(|(status, _)| which(**status));
+        counted.map(|(_, count)| count).sum()
     }
 }

@@ -1,6 +1,6 @@
 //! Many processes, many callers, one effect a key.
 
-use std::{sync::atomic::Ordering, time::Duration, time::Instant};
+use std::time::{Duration, Instant};
 
 use crate::deployment::Deployment;
 
@@ -17,7 +17,7 @@ async fn every_key_takes_effect_once_although_it_is_pushed_three_times_and_a_wor
     let _reconcilers = deployment.reconcilers(2);
     let payments = deployment.payments(0..PAYMENTS);
     let began = Instant::now();
-    let (load, pushed) = deployment
+    let load = deployment
         .load(&api, payments.clone(), COPIES, CLIENTS)
         .start();
     deployment
@@ -25,12 +25,12 @@ async fn every_key_takes_effect_once_although_it_is_pushed_three_times_and_a_wor
         .await;
     let at_kill = deployment.counts().await.unwrap();
     workers[0].kill9();
-    let tally = load.await.unwrap();
+    let tally = load.done().await;
     deployment.confirmed(u64::from(PAYMENTS), PATIENCE).await;
     let took = began.elapsed();
     let figures = deployment.assert_paid_once(&payments).await;
     assert_eq!(tally.ids.len(), payments.len());
-    assert_eq!(pushed.load(Ordering::Relaxed), u64::from(PAYMENTS) * 3);
+    assert_eq!(tally.accepted(), u64::from(PAYMENTS) * 3);
     println!("rows when a worker was killed: {at_kill:?}");
     println!(
         "{} pushes by {CLIENTS} clients, answers {:?}; all confirmed after {took:.1?}; {figures:?}",

@@ -17,4 +17,8 @@ mod deployment;
 mod ledgers;
 mod waiting;
 
+mod crash;
 mod heavy_crowd;
+mod heavy_postgres;
+mod heavy_redis;
+mod starting;

@@ -1,0 +1,111 @@
+//! A worker dies at the worst moments: its envelope recorded, the network's answer not noted.
+
+use std::time::Duration;
+
+use stellar_xdr::Hash;
+use tender_devnet::{
+    faults::{Call, Fault, FaultPlan, Loss},
+    rpc::Method,
+};
+
+use crate::{
+    deployment::{Api, CLOSE, Deployment},
+    support::process::Process,
+    waiting::{until, when},
+};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// When the network's answer is lost.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lost {
+    BeforeAccept,
+    AfterAccept,
+}
+
+/// A plan that keeps the first sender waiting for an answer that never comes.
+fn hanging(lost: Lost) -> FaultPlan {
+    let hash = Hash([0; 32]);
+    let call = Call {
+        method: Method::SendTransaction,
+        hash: Some(&hash),
+    };
+    let wanted = match lost {
+        Lost::BeforeAccept => Fault::AnswerLostBeforeAccept(Loss::Hang),
+        Lost::AfterAccept => Fault::AnswerLostAfterAccept(Loss::Hang),
+    };
+    (0..64)
+        .map(|seed| FaultPlan::seeded(seed, 1000, &[Loss::Hang]))
+        .find(|plan| plan.clone().decide(call) == Some(wanted))
+        .expect("plans begin either way")
+}
+
+/// A payment whose worker was killed while it waited for the answer to its send.
+struct Crashed {
+    deployment: Deployment,
+    _api: Api,
+    id: String,
+}
+
+/// No ledger closes and no reconciler runs, so nobody but the worker can have touched the row.
+async fn crash(lost: Lost) -> Crashed {
+    let deployment = Deployment::start(2).await;
+    deployment.ledgers.stop();
+    let api = deployment.api();
+    let mut workers = deployment.workers(1);
+    deployment.node.set_faults(hanging(lost));
+    let id = deployment.client(&api).push(deployment.payment(0)).await;
+    until("a send without an answer", PATIENCE, async || {
+        let faults = deployment.node.faults();
+        when(faults.after_accept + faults.before_accept == 1, faults)
+    })
+    .await;
+    let in_queue = deployment.node.inspect(tender_devnet::network::Network::pending);
+    assert_eq!(in_queue, usize::from(lost == Lost::AfterAccept));
+    deployment.print_rows("the worker waits for the answer", &id);
+    workers[0].kill9();
+    deployment.node.set_faults(FaultPlan::none());
+    deployment.print_rows("the worker is killed", &id);
+    let row = &format!("SELECT status, pair_held FROM submission_ledger WHERE id = '{id}'");
+    let row = deployment.postgres.psql(&deployment.database, row);
+    assert_eq!(row, "submitted|t", "recorded, and no answer noted");
+    Crashed {
+        deployment,
+        _api: api,
+        id,
+    }
+}
+
+/// Ledgers close again; the payment must end confirmed with one effect.
+async fn converge(crashed: &Crashed, _processes: &[Process]) {
+    let deployment = &crashed.deployment;
+    deployment.ledgers.resume(CLOSE);
+    deployment.confirmed(1, PATIENCE).await;
+    deployment.print_rows("settled", &crashed.id);
+    let figures = deployment
+        .assert_paid_once(&[deployment.payment(0)])
+        .await;
+    println!("{figures:?}, sends: {:?}", deployment.node.calls()["sendTransaction"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_worker_killed_after_the_network_accepted_is_restarted_and_pays_once() {
+    let crashed = crash(Lost::AfterAccept).await;
+    let mut processes = crashed.deployment.workers(1);
+    processes.extend(crashed.deployment.reconcilers(1));
+    converge(&crashed, &processes).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_reconciler_alone_settles_what_a_killed_worker_sent() {
+    let crashed = crash(Lost::AfterAccept).await;
+    let processes = crashed.deployment.reconcilers(1);
+    converge(&crashed, &processes).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_reconciler_alone_sends_what_a_killed_worker_recorded() {
+    let crashed = crash(Lost::BeforeAccept).await;
+    let processes = crashed.deployment.reconcilers(1);
+    converge(&crashed, &processes).await;
+}
