@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use tender::domain::classify::Fault;
 use tender::domain::submission::Status;
 use tender::ledger::{Cursor, Ledger, ListFilter, Submission};
 use tender_devnet::node::DevNode;
@@ -138,7 +139,7 @@ impl Crowd {
         rows.retain(|row| posted.contains_key(row.key.as_str()));
         let mut effects = HashMap::new();
         let transactions = payer.rpc.transactions_from(2).await;
-        for transaction in transactions.map_err(|fault| fault.code())? {
+        for transaction in transactions.map_err(Fault::code)? {
             if let Some(tag) = transaction.inspected.tag.filter(|_| transaction.success)
                 && effects.insert(tag, transaction.ledger).is_some()
             {
