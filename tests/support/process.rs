@@ -3,7 +3,7 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpStream},
-    process::ExitStatus,
+    process::{Command, ExitStatus},
     time::{Duration, Instant},
 };
 
@@ -60,7 +60,7 @@ impl Launch {
             .first()
             .map_or("tender", String::as_str)
             .to_owned();
-        let mut command = child::command(env!("CARGO_BIN_EXE_tender"), None);
+        let mut command = program();
         command
             .args(&self.args)
             .env_clear()
@@ -87,6 +87,17 @@ impl Launch {
             stderr: log.lines(Stream::Err),
         }
     }
+}
+
+/// The program. Cargo tells integration tests where it is; the benches are it themselves, when called by its name.
+fn program() -> Command {
+    if let Some(path) = option_env!("CARGO_BIN_EXE_tender") {
+        return child::command(path, None);
+    }
+    let itself = std::env::current_exe().expect("a running program has a path");
+    let mut command = child::command(itself, None);
+    command.arg("tender");
+    command
 }
 
 /// A command that has ended, and what it printed, line by line.

@@ -56,9 +56,11 @@ pub fn base() -> PathBuf {
     base
 }
 
-/// A file for a process's log, beside the build's other temporary files.
+/// A file for a process's log, beside the build's other temporary files; the benches, whom cargo tells no such place,
+/// keep theirs with the scratch.
 pub fn log_file(name: &str) -> PathBuf {
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("logs");
+    let dir = option_env!("CARGO_TARGET_TMPDIR").map_or_else(base, PathBuf::from);
+    let dir = dir.join("logs");
     fs::create_dir_all(&dir).unwrap_or_else(|e| panic!("{}: {e}", dir.display()));
     let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
     dir.join(format!("{}-{serial}-{name}.log", process::id()))
