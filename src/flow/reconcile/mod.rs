@@ -4,6 +4,7 @@
 //! One pass: settle what the treasury's events name, then hold the rest against one snapshot of their accounts, then do
 //! what [`crate::domain::plan`] says.
 
+mod aside;
 mod evidence;
 mod landed;
 mod look_up;
@@ -17,7 +18,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::chain::Chain;
-use super::send::{SendError, Sender};
+use super::send::Sender;
 use crate::domain::classify::Fault;
 use crate::domain::ids::AccountId;
 use crate::domain::plan::{self, AccountState, Held, Sending, Step};
@@ -26,6 +27,7 @@ use crate::ledger::{Applied, Lease, Ledger, LedgerError, SendState};
 use crate::stellar::keyring::Identity;
 use crate::stellar::rpc::{Rpc, Seen};
 use crate::stellar::signer::Signer;
+use aside::Aside;
 use landed::Landings;
 
 /// How often rows of unknown outcome are looked up again.
@@ -43,6 +45,7 @@ pub struct Reconciler {
     chain: Arc<Chain>,
     settings: ReconcileSettings,
     landed: tokio::sync::Mutex<Landings>,
+    aside: Aside,
 }
 
 /// Bounds of the reconciler.
@@ -84,14 +87,6 @@ impl From<Fault> for ReconcileError {
     }
 }
 
-impl From<SendError> for ReconcileError {
-    fn from(error: SendError) -> Self {
-        match error {
-            SendError::Ledger(error) => Self::Ledger(error),
-        }
-    }
-}
-
 impl Reconciler {
     /// A reconciler over these parts.
     #[must_use]
@@ -113,6 +108,7 @@ impl Reconciler {
             chain,
             settings,
             landed: tokio::sync::Mutex::default(),
+            aside: Aside::default(),
         }
     }
 
@@ -132,10 +128,11 @@ impl Reconciler {
                 Err(error) => tracing::warn!(%error, "the reconciler will look again"),
             }
             tokio::select! {
-                () = shutdown.cancelled() => return,
+                () = shutdown.cancelled() => break,
                 () = tokio::time::sleep(self.pause(passed)) => {}
             }
         }
+        self.aside.finish().await;
     }
 
     /// Until shortly before the next ledger is expected, then in short steps: few calls, and settled soon after a close.

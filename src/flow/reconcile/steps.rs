@@ -1,11 +1,14 @@
 //! Carrying a step of the plan out.
 
+use std::sync::Arc;
+
+use super::aside::Place;
 use super::{Assessed, ReconcileError, Reconciler, Report, Snapshot, evidence};
 use crate::domain::classify::Cause;
 use crate::domain::fees::{self, RefusedBid};
 use crate::domain::plan::{AccountState, Step};
 use crate::domain::submission::{Consumer, Event, Gap, Presence, Status};
-use crate::ledger::{Applied, Attempt, Change, Lease, SendPlan, SendState};
+use crate::ledger::{Applied, Attempt, Change, Envelope, Lease, SendPlan, SendState, Submission};
 use crate::stellar::envelope::SignedEnvelope;
 use crate::stellar::fee_bump::fee_bump;
 use crate::stellar::rpc::Consumer as Scanned;
@@ -104,6 +107,9 @@ impl Reconciler {
         let Some(attempt) = lease.attempts.last() else {
             return Ok(false);
         };
+        let Some(place) = self.aside.place(lease.submission.id) else {
+            return Ok(false);
+        };
         let change = Change {
             sending: Some(SendPlan::Resend(self.sender.delays().unknown)),
             ..Change::new(&lease.submission, Event::ResendBegun, "reconciler")
@@ -111,11 +117,17 @@ impl Reconciler {
         let Applied::Done(row) = self.ledger.apply(change).await? else {
             return Ok(false);
         };
-        let sent = &attempt.envelope;
-        self.sender
-            .send(&row, sent.hash, &sent.xdr, sent.operations)
-            .await?;
+        self.send_aside(place, *row, attempt.envelope.clone());
         Ok(true)
+    }
+
+    fn send_aside(&self, place: Place, row: Submission, sent: Envelope) {
+        let sender = Arc::clone(&self.sender);
+        self.aside.run(place, async move {
+            sender
+                .send(&row, sent.hash, &sent.xdr, sent.operations)
+                .await
+        });
     }
 
     async fn raise_fee(&self, lease: &Lease, required: i64) -> Result<bool, ReconcileError> {
@@ -158,16 +170,18 @@ impl Reconciler {
         bump: SignedEnvelope,
     ) -> Result<bool, ReconcileError> {
         let (id, version) = (lease.submission.id, lease.submission.version);
+        let Some(place) = self.aside.place(id) else {
+            return Ok(false);
+        };
+        let bump = Envelope::from(bump);
         let recorded = self
             .ledger
-            .record_bump(id, version, bump.clone().into(), inner.sent_after_ledger)
+            .record_bump(id, version, bump.clone(), inner.sent_after_ledger)
             .await?;
         let Applied::Done(row) = recorded else {
             return Ok(false);
         };
-        self.sender
-            .send(&row, bump.hash, &bump.xdr, bump.operations)
-            .await?;
+        self.send_aside(place, *row, bump);
         Ok(true)
     }
 
