@@ -21,4 +21,5 @@ mod crash;
 mod heavy_crowd;
 mod heavy_postgres;
 mod heavy_redis;
+mod heavy_shutdown;
 mod starting;
