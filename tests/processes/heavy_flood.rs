@@ -56,7 +56,9 @@ impl Most {
     fn look(&mut self, deployment: &Deployment) {
         self.looks += 1;
         self.keys = self.keys.max(deployment.redis.key_count());
-        let waiting = deployment.redis.ask(redis::cmd("HLEN").arg("tender:normal:jobs"));
+        let waiting = deployment
+            .redis
+            .ask(redis::cmd("HLEN").arg("tender:normal:jobs"));
         self.waiting = self.waiting.max(waiting);
         self.memory = self.memory.max(deployment.redis.memory());
     }
@@ -71,7 +73,10 @@ async fn twenty_thousand_due_payments_drain_through_a_bounded_window() {
     let began = Instant::now();
     accept_all(&deployment, &payments).await;
     println!("{DUE} accepted in {:.1?}", began.elapsed());
-    assert_eq!(deployment.counts().await.unwrap()["pending"], u64::from(DUE));
+    assert_eq!(
+        deployment.counts().await.unwrap()["pending"],
+        u64::from(DUE)
+    );
     assert_eq!(block_in_place(|| deployment.redis.key_count()), 0);
     let began = Instant::now();
     let _reconcilers = deployment.reconcilers(1);
@@ -80,17 +85,30 @@ async fn twenty_thousand_due_payments_drain_through_a_bounded_window() {
     until("the flood to drain", PATIENCE, async || {
         block_in_place(|| most.look(&deployment));
         let counts = deployment.counts().await.unwrap_or_default();
-        when(counts.get("confirmed").copied().unwrap_or(0) >= drained, counts)
+        when(
+            counts.get("confirmed").copied().unwrap_or(0) >= drained,
+            counts,
+        )
     })
     .await;
     let took = began.elapsed();
     let figures = deployment.figures(&payments);
     let ledgers = deployment.audit().by_ledger();
-    println!("{drained} of {DUE} confirmed in {took:.1?}: {:.0}/s", drained as f64 / took.as_secs_f64());
-    println!("{} ledgers with work, most in one {:?}", ledgers.len(), ledgers.values().max());
+    println!(
+        "{drained} of {DUE} confirmed in {took:.1?}: {:.0}/s",
+        drained as f64 / took.as_secs_f64()
+    );
+    println!(
+        "{} ledgers with work, most in one {:?}",
+        ledgers.len(),
+        ledgers.values().max()
+    );
     println!("Redis: {empty} bytes empty, then {most:?}; {figures:?}");
     println!("calls: {:?}", deployment.node.calls());
-    assert_eq!((figures.doubled, figures.wrong, figures.strangers), (0, 0, 0));
+    assert_eq!(
+        (figures.doubled, figures.wrong, figures.strangers),
+        (0, 0, 0)
+    );
     assert!(u64::try_from(figures.effects).unwrap() >= drained);
     assert!(most.keys <= MOST_KEYS, "{most:?}");
     assert!(most.waiting <= u64::from(CHANNELS) + RUNNING, "{most:?}");

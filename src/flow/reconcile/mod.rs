@@ -14,6 +14,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures::StreamExt as _;
+use futures::stream;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -34,6 +36,8 @@ use landed::Landings;
 const INDETERMINATE_PERIOD: Duration = Duration::from_secs(30);
 /// Shortest pause between two looks at the chain.
 const SHORTEST_POLL: Duration = Duration::from_millis(100);
+/// Steps carried out at once: each is a few calls and a transition.
+const STEPS_AT_ONCE: usize = 8;
 
 /// Settles rows and gives pairs back, on evidence.
 pub struct Reconciler {
@@ -186,10 +190,31 @@ impl Reconciler {
         };
         let (changes, open) = self.landed.lock().await.settle(&self.identity, leases);
         report.settled += applied(self.ledger.apply_all(changes).await?);
-        for assessed in self.assess(open).await? {
-            self.execute(assessed, &mut report).await?;
-        }
+        self.execute_all(self.assess(open).await?, &mut report)
+            .await?;
         Ok(report)
+    }
+
+    /// Several steps at once, and all of them, whatever becomes of one: rows do not wait for each other.
+    async fn execute_all(
+        &self,
+        steps: Vec<Assessed>,
+        report: &mut Report,
+    ) -> Result<(), ReconcileError> {
+        let mut executing = stream::iter(steps)
+            .map(|assessed| async move {
+                let mut part = Report::default();
+                let executed = self.execute(assessed, &mut part).await;
+                (executed, part)
+            })
+            .buffer_unordered(STEPS_AT_ONCE);
+        let mut outcome = Ok(());
+        while let Some((executed, part)) = executing.next().await {
+            report.settled += part.settled;
+            report.resent += part.resent;
+            outcome = outcome.and(executed);
+        }
+        outcome
     }
 
     /// Holds leases against snapshots of their accounts. Each answer is judged alone, by its own ledger.

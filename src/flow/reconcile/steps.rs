@@ -33,6 +33,9 @@ impl Reconciler {
             Step::Dead(cause, gap) => {
                 report.settled += usize::from(self.bury(&lease, &snapshot, cause, gap).await?)
             }
+            Step::LookUp {
+                at_ledger: Some(ledger),
+            } if self.landed.lock().await.will_tell(ledger) => {}
             Step::LookUp { at_ledger } => {
                 report.settled += usize::from(
                     self.look_up(&lease, &snapshot, at_ledger, Presence::Present)
@@ -200,6 +203,11 @@ impl Reconciler {
         snapshot: &Snapshot,
         at_ledger: Option<u32>,
     ) -> Result<bool, ReconcileError> {
+        // Usually the row has moved meanwhile: it was recorded, sent and included since it was read.
+        let now = self.ledger.submission(lease.submission.id).await?;
+        if now.is_none_or(|now| now.version != lease.submission.version) {
+            return Ok(false);
+        }
         let found = match at_ledger {
             Some(ledger) => match self.rpc.consumer(lease.pair, ledger, ledger).await? {
                 Scanned::Found(found) => Some(found.inspected.hash),
