@@ -7,7 +7,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::readiness;
+use super::{readiness, within_grace};
 use crate::app::{self, StartError};
 use crate::config::{self, ApiConfig, Cors};
 use crate::flow::feed::Feed;
@@ -49,11 +49,14 @@ pub async fn run(config: &ApiConfig, shutdown: CancellationToken) -> Result<(), 
             feed.run(&nudge, &shutdown).await;
         }
     };
-    let (served, ()) = tokio::join!(http::serve(parts, listener, shutdown.clone()), feeding);
-    served.map_err(|error| StartError::Io {
-        what: "HTTP".to_owned(),
-        error,
-    })
+    let serving = http::serve(parts, listener, shutdown.clone());
+    match within_grace(&shutdown, Box::pin(futures::future::join(serving, feeding))).await {
+        Some((Err(error), ())) => Err(StartError::Io {
+            what: "HTTP".to_owned(),
+            error,
+        }),
+        Some((Ok(()), ())) | None => Ok(()),
+    }
 }
 
 /// What the HTTP service is told.

@@ -17,3 +17,54 @@ mod signals;
 pub mod worker;
 
 pub use signals::shutdown_on_signal;
+
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+/// Longest that a role goes on after it was told to end: less than supervisors wait before they kill.
+const GRACE: Duration = Duration::from_secs(8);
+
+/// Runs a role's work to its end, but not for longer than [`GRACE`] after shutdown: a node or a database that keeps an
+/// answer back must not keep the process. Whatever is left then stands in the ledger, as after a crash, so `None` is
+/// no failure.
+async fn within_grace<T>(shutdown: &CancellationToken, work: impl Future<Output = T>) -> Option<T> {
+    let lapsed = async {
+        shutdown.cancelled().await;
+        tokio::time::sleep(GRACE).await;
+    };
+    tokio::select! {
+        done = work => Some(done),
+        () = lapsed => {
+            tracing::warn!("something still waits for an answer; the ledger knows what to go on with");
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn work_ends_by_itself_or_some_time_after_shutdown() {
+        let shutdown = CancellationToken::new();
+        let slow = tokio::time::sleep(GRACE * 3);
+        assert_eq!(
+            within_grace(&shutdown, slow).await,
+            Some(()),
+            "nobody asked it to end"
+        );
+        shutdown.cancel();
+        assert_eq!(
+            within_grace(&shutdown, std::future::ready(7)).await,
+            Some(7)
+        );
+        let began = tokio::time::Instant::now();
+        assert_eq!(
+            within_grace(&shutdown, std::future::pending::<()>()).await,
+            None
+        );
+        assert_eq!(began.elapsed(), GRACE);
+    }
+}

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use super::within_grace;
 use crate::app::{self, StartError};
 use crate::config::ReconcilerConfig;
 use crate::flow::chain::Chain;
@@ -47,9 +48,10 @@ pub async fn run(config: &ReconcilerConfig, shutdown: CancellationToken) -> Resu
     let feed = Feed::new(ledger, queue, app::feed_settings(&config.queue));
     tracing::info!("reconciler is ready");
     let freed = Notify::new();
-    tokio::join!(
+    let working = futures::future::join(
         reconciler.run(&freed, &shutdown),
-        feed.run(&freed, &shutdown)
+        feed.run(&freed, &shutdown),
     );
+    within_grace(&shutdown, Box::pin(working)).await;
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use super::within_grace;
 use crate::app::{self, StartError};
 use crate::config::WorkerConfig;
 use crate::domain::ids::SubmissionId;
@@ -40,16 +41,15 @@ pub async fn run(config: &WorkerConfig, shutdown: CancellationToken) -> Result<(
     let feed = Feed::new(ledger, queue.clone(), app::feed_settings(&config.queue));
     tracing::info!(concurrency = config.queue.concurrency, "worker is ready");
     let nudge = Notify::new();
-    let (worked, ()) = tokio::join!(
-        work(
-            &queue,
-            submitter,
-            config.queue.concurrency as usize,
-            &shutdown
-        ),
-        feed.run(&nudge, &shutdown)
+    let concurrency = config.queue.concurrency as usize;
+    let working = futures::future::join(
+        work(&queue, submitter, concurrency, &shutdown),
+        feed.run(&nudge, &shutdown),
     );
-    Ok(worked?)
+    match within_grace(&shutdown, Box::pin(working)).await {
+        Some((worked, ())) => Ok(worked?),
+        None => Ok(()),
+    }
 }
 
 /// Submits what the queue hands out, until shutdown.

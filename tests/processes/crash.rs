@@ -1,6 +1,6 @@
 //! A worker dies at the worst moments: its envelope recorded, the network's answer not noted.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use stellar_xdr::Hash;
 use tender_devnet::{
@@ -43,7 +43,7 @@ fn hanging(lost: Lost) -> FaultPlan {
 /// A payment whose worker was killed while it waited for the answer to its send.
 struct Crashed {
     deployment: Deployment,
-    _api: Api,
+    api: Api,
     id: String,
 }
 
@@ -60,7 +60,9 @@ async fn crash(lost: Lost) -> Crashed {
         when(faults.after_accept + faults.before_accept == 1, faults)
     })
     .await;
-    let in_queue = deployment.node.inspect(tender_devnet::network::Network::pending);
+    let in_queue = deployment
+        .node
+        .inspect(tender_devnet::network::Network::pending);
     assert_eq!(in_queue, usize::from(lost == Lost::AfterAccept));
     deployment.print_rows("the worker waits for the answer", &id);
     workers[0].kill9();
@@ -71,7 +73,7 @@ async fn crash(lost: Lost) -> Crashed {
     assert_eq!(row, "submitted|t", "recorded, and no answer noted");
     Crashed {
         deployment,
-        _api: api,
+        api,
         id,
     }
 }
@@ -82,10 +84,11 @@ async fn converge(crashed: &Crashed, _processes: &[Process]) {
     deployment.ledgers.resume(CLOSE);
     deployment.confirmed(1, PATIENCE).await;
     deployment.print_rows("settled", &crashed.id);
-    let figures = deployment
-        .assert_paid_once(&[deployment.payment(0)])
-        .await;
-    println!("{figures:?}, sends: {:?}", deployment.node.calls()["sendTransaction"]);
+    let figures = deployment.assert_paid_once(&[deployment.payment(0)]).await;
+    println!(
+        "{figures:?}, sends: {:?}",
+        deployment.node.calls()["sendTransaction"]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -108,4 +111,30 @@ async fn a_reconciler_alone_sends_what_a_killed_worker_recorded() {
     let crashed = crash(Lost::BeforeAccept).await;
     let processes = crashed.deployment.reconcilers(1);
     converge(&crashed, &processes).await;
+}
+
+/// How long a send may take is 20 s; nobody else may have to wait for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_send_that_hangs_keeps_no_other_payment_from_being_settled() {
+    let crashed = crash(Lost::BeforeAccept).await;
+    let deployment = &crashed.deployment;
+    deployment.node.set_faults(hanging(Lost::BeforeAccept));
+    let _reconcilers = deployment.reconcilers(1);
+    until("the reconciler's send to hang", PATIENCE, async || {
+        let faults = deployment.node.faults();
+        when(faults.before_accept == 1, faults)
+    })
+    .await;
+    deployment.node.set_faults(FaultPlan::none());
+    let began = Instant::now();
+    let _workers = deployment.workers(1);
+    let other = deployment.payment(1);
+    deployment.client(&crashed.api).push(other).await;
+    deployment.ledgers.resume(CLOSE);
+    deployment.confirmed(1, Duration::from_secs(15)).await;
+    println!(
+        "another payment was confirmed after {:.1?}",
+        began.elapsed()
+    );
+    deployment.figures(&[other]).assert_each_once();
 }

@@ -94,7 +94,10 @@ impl Deployment {
             ("STELLAR_RPC_URLS", rpc_url),
             ("STELLAR_NETWORK_PASSPHRASE", PASSPHRASE.to_owned()),
             ("STELLAR_LEDGER_CLOSE_MS", CLOSE.as_millis().to_string()),
-            ("STELLAR_TREASURY_SECRET", PrivateKey(seed).to_string().as_str().to_owned()),
+            (
+                "STELLAR_TREASURY_SECRET",
+                PrivateKey(seed).to_string().as_str().to_owned(),
+            ),
             ("STELLAR_CHANNEL_SEED", channel_seed.clone()),
             ("STELLAR_CHANNEL_COUNT", channels.to_string()),
             // A minute of the network's time.
@@ -105,7 +108,11 @@ impl Deployment {
             ("HTTP_BIND", "127.0.0.1:0".to_owned()),
             ("HTTP_RATE_LIMIT_PER_SECOND", "100000".to_owned()),
         ]);
-        settings.extend(others.iter().map(|(name, value)| (*name, (*value).to_owned())));
+        settings.extend(
+            others
+                .iter()
+                .map(|(name, value)| (*name, (*value).to_owned())),
+        );
         Self {
             ledger: Ledger::connect(&database, 4, staff_rules()).await.unwrap(),
             node,

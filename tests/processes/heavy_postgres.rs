@@ -47,9 +47,16 @@ async fn a_crash_of_postgres_loses_nothing_accepted_and_pays_nothing_twice() {
     let figures = deployment.assert_paid_once(&payments).await;
     assert_eq!(tally.ids.len(), payments.len());
     let known = [0, 200, 202, 503];
-    assert!(tally.answers.keys().all(|status| known.contains(status)), "{:?}", tally.answers);
+    assert!(
+        tally.answers.keys().all(|status| known.contains(status)),
+        "{:?}",
+        tally.answers
+    );
     println!("crashes (pushes accepted before, outage, rows after): {outages:?}");
-    println!("answers {:?}; all confirmed after {took:.1?}; {figures:?}", tally.answers);
+    println!(
+        "answers {:?}; all confirmed after {took:.1?}; {figures:?}",
+        tally.answers
+    );
     assert!(api.process.is_running());
     assert!(others.iter_mut().all(|process| process.is_running()));
 }

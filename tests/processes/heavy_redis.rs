@@ -30,10 +30,18 @@ async fn run(what: &str, mut strike: impl AsyncFnMut(&mut Deployment)) {
     deployment.confirmed(u64::from(PAYMENTS), PATIENCE).await;
     let took = began.elapsed();
     let figures = deployment.assert_paid_once(&payments).await;
-    println!("{what} 3 times ({keys:?} keys then); pushes answered {:?}", tally.answers);
+    println!(
+        "{what} 3 times ({keys:?} keys then); pushes answered {:?}",
+        tally.answers
+    );
     println!("all confirmed after {took:.1?}; {figures:?}");
     assert!(api.process.is_running());
-    assert!(workers.iter_mut().chain(&mut reconcilers).all(|process| process.is_running()));
+    assert!(
+        workers
+            .iter_mut()
+            .chain(&mut reconcilers)
+            .all(|process| process.is_running())
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -19,6 +19,8 @@ mod waiting;
 
 mod crash;
 mod heavy_crowd;
+mod heavy_flood;
 mod heavy_postgres;
 mod heavy_redis;
+mod heavy_shutdown;
 mod starting;

@@ -32,7 +32,13 @@ async fn migrations_that_start_together_take_turns() {
         .collect();
     for migration in together {
         let finished = block_in_place(|| migration.join().unwrap()).success();
-        assert!(finished.stdout.iter().all(|line| line.starts_with("applied  ")), "{finished:?}");
+        assert!(
+            finished
+                .stdout
+                .iter()
+                .all(|line| line.starts_with("applied  ")),
+            "{finished:?}"
+        );
         assert_eq!(finished.stdout.len(), 5);
     }
     let applied = "SELECT count(*) FROM seaql_migrations";
@@ -55,10 +61,15 @@ async fn no_role_that_signs_or_judges_starts_on_another_network() {
     let deployment = Deployment::start(1).await;
     let other = "Some other network ; 2026";
     for role in [&["worker"][..], &["reconciler"], &["channels", "provision"]] {
-        let launch = deployment.launch(role).env("STELLAR_NETWORK_PASSPHRASE", other);
+        let launch = deployment
+            .launch(role)
+            .env("STELLAR_NETWORK_PASSPHRASE", other);
         let said = refusal(launch);
         println!("{role:?}: {said}");
-        assert!(said.contains(other) && said.contains("Tender processes test network"), "{said}");
+        assert!(
+            said.contains(other) && said.contains("Tender processes test network"),
+            "{said}"
+        );
     }
 }
 

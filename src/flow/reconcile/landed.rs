@@ -1,6 +1,7 @@
 //! What the treasury's events name: one call a ledger confirms every payment that landed in it.
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, Instant};
 
 use super::evidence;
 use crate::domain::classify::Fault;
@@ -18,11 +19,15 @@ use crate::stellar::rpc::{EventCursor, Landed, Rpc, Seen, Watch};
 const KEPT_LEDGERS: u32 = 20;
 /// Pages read in one look; the next look goes on from there.
 const MOST_PAGES: usize = 20;
+/// Events that have not moved on for so long are not waited for: hashes are looked up instead.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Recent effects of the treasury, by transaction.
 #[derive(Default)]
 pub(super) struct Landings {
     cursor: Option<EventCursor>,
+    /// The last ledger whose events were read, and when it became that.
+    read_to: Option<(u32, Instant)>,
     /// What was under way in the last pass: an issuing treasury's payments are found by their assets.
     under_way: Vec<Operation>,
     by_hash: HashMap<TxHash, Vec<Landed>>,
@@ -59,10 +64,23 @@ impl Landings {
             self.cursor = Some(page.cursor);
             self.keep(page.effects);
             if !page.full {
+                self.advance(page.seen.ledger);
                 break;
             }
         }
         seen.ok_or(Fault::Malformed)
+    }
+
+    fn advance(&mut self, ledger: u32) {
+        if self.read_to.is_none_or(|(last, _)| ledger > last) {
+            self.read_to = Some((ledger, Instant::now()));
+        }
+    }
+
+    /// Whether the next looks will read that ledger's events, so that looking a hash up would be a wasted call.
+    pub(super) fn will_tell(&self, ledger: u32) -> bool {
+        self.read_to
+            .is_some_and(|(last, since)| ledger > last && since.elapsed() < PATIENCE)
     }
 
     fn keep(&mut self, landings: Vec<Landed>) {
@@ -173,5 +191,18 @@ mod tests {
         let mut kept: Vec<_> = landed.by_hash.keys().map(|hash| hash.0[0]).collect();
         kept.sort_unstable();
         assert_eq!(kept, [3, 4]);
+    }
+
+    #[test]
+    fn only_ledgers_that_are_about_to_be_read_are_waited_for() {
+        let mut landed = Landings::default();
+        assert!(!landed.will_tell(11), "nothing was read yet");
+        landed.advance(10);
+        assert!(landed.will_tell(11));
+        assert!(!landed.will_tell(10), "its events are known");
+        let (ledger, since) = landed.read_to.expect("a ledger");
+        landed.read_to = since.checked_sub(PATIENCE).map(|since| (ledger, since));
+        landed.advance(10);
+        assert!(!landed.will_tell(11), "the node's events stand still");
     }
 }

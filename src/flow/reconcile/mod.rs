@@ -4,6 +4,7 @@
 //! One pass: settle what the treasury's events name, then hold the rest against one snapshot of their accounts, then do
 //! what [`crate::domain::plan`] says.
 
+mod aside;
 mod evidence;
 mod landed;
 mod look_up;
@@ -13,11 +14,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures::StreamExt as _;
+use futures::stream;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::chain::Chain;
-use super::send::{SendError, Sender};
+use super::send::Sender;
 use crate::domain::classify::Fault;
 use crate::domain::ids::AccountId;
 use crate::domain::plan::{self, AccountState, Held, Sending, Step};
@@ -26,12 +29,15 @@ use crate::ledger::{Applied, Lease, Ledger, LedgerError, SendState};
 use crate::stellar::keyring::Identity;
 use crate::stellar::rpc::{Rpc, Seen};
 use crate::stellar::signer::Signer;
+use aside::Aside;
 use landed::Landings;
 
 /// How often rows of unknown outcome are looked up again.
 const INDETERMINATE_PERIOD: Duration = Duration::from_secs(30);
 /// Shortest pause between two looks at the chain.
 const SHORTEST_POLL: Duration = Duration::from_millis(100);
+/// Steps carried out at once: each is a few calls and a transition.
+const STEPS_AT_ONCE: usize = 8;
 
 /// Settles rows and gives pairs back, on evidence.
 pub struct Reconciler {
@@ -43,6 +49,7 @@ pub struct Reconciler {
     chain: Arc<Chain>,
     settings: ReconcileSettings,
     landed: tokio::sync::Mutex<Landings>,
+    aside: Aside,
 }
 
 /// Bounds of the reconciler.
@@ -84,14 +91,6 @@ impl From<Fault> for ReconcileError {
     }
 }
 
-impl From<SendError> for ReconcileError {
-    fn from(error: SendError) -> Self {
-        match error {
-            SendError::Ledger(error) => Self::Ledger(error),
-        }
-    }
-}
-
 impl Reconciler {
     /// A reconciler over these parts.
     #[must_use]
@@ -113,6 +112,7 @@ impl Reconciler {
             chain,
             settings,
             landed: tokio::sync::Mutex::default(),
+            aside: Aside::default(),
         }
     }
 
@@ -132,10 +132,11 @@ impl Reconciler {
                 Err(error) => tracing::warn!(%error, "the reconciler will look again"),
             }
             tokio::select! {
-                () = shutdown.cancelled() => return,
+                () = shutdown.cancelled() => break,
                 () = tokio::time::sleep(self.pause(passed)) => {}
             }
         }
+        self.aside.finish().await;
     }
 
     /// Until shortly before the next ledger is expected, then in short steps: few calls, and settled soon after a close.
@@ -189,10 +190,31 @@ impl Reconciler {
         };
         let (changes, open) = self.landed.lock().await.settle(&self.identity, leases);
         report.settled += applied(&self.ledger.apply_all(changes).await?);
-        for assessed in self.assess(open).await? {
-            self.execute(assessed, &mut report).await?;
-        }
+        self.execute_all(self.assess(open).await?, &mut report)
+            .await?;
         Ok(report)
+    }
+
+    /// Several steps at once, and all of them, whatever becomes of one: rows do not wait for each other.
+    async fn execute_all(
+        &self,
+        steps: Vec<Assessed>,
+        report: &mut Report,
+    ) -> Result<(), ReconcileError> {
+        let mut executing = stream::iter(steps)
+            .map(|assessed| async move {
+                let mut part = Report::default();
+                let executed = self.execute(assessed, &mut part).await;
+                (executed, part)
+            })
+            .buffer_unordered(STEPS_AT_ONCE);
+        let mut outcome = Ok(());
+        while let Some((executed, part)) = executing.next().await {
+            report.settled += part.settled;
+            report.resent += part.resent;
+            outcome = outcome.and(executed);
+        }
+        outcome
     }
 
     /// Holds leases against snapshots of their accounts. Each answer is judged alone, by its own ledger.

@@ -1,11 +1,14 @@
 //! Carrying a step of the plan out.
 
+use std::sync::Arc;
+
+use super::aside::Place;
 use super::{Assessed, ReconcileError, Reconciler, Report, Snapshot, evidence};
 use crate::domain::classify::Cause;
 use crate::domain::fees::{self, RefusedBid};
 use crate::domain::plan::{AccountState, Step};
 use crate::domain::submission::{Consumer, Event, Gap, Presence, Status};
-use crate::ledger::{Applied, Attempt, Change, Lease, SendPlan, SendState, Submission};
+use crate::ledger::{Applied, Attempt, Change, Envelope, Lease, SendPlan, SendState, Submission};
 use crate::stellar::envelope::SignedEnvelope;
 use crate::stellar::fee_bump::fee_bump;
 use crate::stellar::rpc::Consumer as Scanned;
@@ -30,6 +33,9 @@ impl Reconciler {
             Step::Dead(cause, gap) => {
                 report.settled += usize::from(self.bury(&lease, &snapshot, cause, gap).await?);
             }
+            Step::LookUp {
+                at_ledger: Some(ledger),
+            } if self.landed.lock().await.will_tell(ledger) => {}
             Step::LookUp { at_ledger } => {
                 report.settled += usize::from(
                     self.look_up(&lease, &snapshot, at_ledger, Presence::Present)
@@ -104,6 +110,9 @@ impl Reconciler {
         let Some(attempt) = lease.attempts.last() else {
             return Ok(false);
         };
+        let Some(place) = self.aside.place(lease.submission.id) else {
+            return Ok(false);
+        };
         let change = Change {
             sending: Some(SendPlan::Resend(self.sender.delays().unknown)),
             ..Change::new(&lease.submission, Event::ResendBegun, "reconciler")
@@ -111,11 +120,17 @@ impl Reconciler {
         let Applied::Done(row) = self.ledger.apply(change).await? else {
             return Ok(false);
         };
-        let sent = &attempt.envelope;
-        self.sender
-            .send(&row, sent.hash, &sent.xdr, sent.operations)
-            .await?;
+        self.send_aside(place, *row, attempt.envelope.clone());
         Ok(true)
+    }
+
+    fn send_aside(&self, place: Place, row: Submission, sent: Envelope) {
+        let sender = Arc::clone(&self.sender);
+        self.aside.run(place, async move {
+            sender
+                .send(&row, sent.hash, &sent.xdr, sent.operations)
+                .await
+        });
     }
 
     async fn raise_fee(&self, lease: &Lease, required: i64) -> Result<bool, ReconcileError> {
@@ -158,16 +173,18 @@ impl Reconciler {
         bump: SignedEnvelope,
     ) -> Result<bool, ReconcileError> {
         let (id, version) = (lease.submission.id, lease.submission.version);
+        let Some(place) = self.aside.place(id) else {
+            return Ok(false);
+        };
+        let bump = Envelope::from(bump);
         let recorded = self
             .ledger
-            .record_bump(id, version, bump.clone().into(), inner.sent_after_ledger)
+            .record_bump(id, version, bump.clone(), inner.sent_after_ledger)
             .await?;
         let Applied::Done(row) = recorded else {
             return Ok(false);
         };
-        self.sender
-            .send(&row, bump.hash, &bump.xdr, bump.operations)
-            .await?;
+        self.send_aside(place, *row, bump);
         Ok(true)
     }
 
@@ -186,6 +203,11 @@ impl Reconciler {
         snapshot: &Snapshot,
         at_ledger: Option<u32>,
     ) -> Result<bool, ReconcileError> {
+        // Usually the row has moved meanwhile: it was recorded, sent and included since it was read.
+        let now = self.ledger.submission(lease.submission.id).await?;
+        if now.is_none_or(|now| now.version != lease.submission.version) {
+            return Ok(false);
+        }
         let found = match at_ledger {
             Some(ledger) => match self.rpc.consumer(lease.pair, ledger, ledger).await? {
                 Scanned::Found(found) => Some(found.inspected.hash),
