@@ -2,43 +2,16 @@
 
 use std::time::{Duration, Instant};
 
-use stellar_xdr::Hash;
-use tender_devnet::{
-    faults::{Call, Fault, FaultPlan, Loss},
-    rpc::Method,
-};
+use tender_devnet::faults::FaultPlan;
 
 use crate::{
     deployment::{Api, CLOSE, Deployment},
+    hanging::{Lost, hanging},
     support::process::Process,
     waiting::{until, when},
 };
 
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// When the network's answer is lost.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Lost {
-    BeforeAccept,
-    AfterAccept,
-}
-
-/// A plan that keeps the first sender waiting for an answer that never comes.
-fn hanging(lost: Lost) -> FaultPlan {
-    let hash = Hash([0; 32]);
-    let call = Call {
-        method: Method::SendTransaction,
-        hash: Some(&hash),
-    };
-    let wanted = match lost {
-        Lost::BeforeAccept => Fault::AnswerLostBeforeAccept(Loss::Hang),
-        Lost::AfterAccept => Fault::AnswerLostAfterAccept(Loss::Hang),
-    };
-    (0..64)
-        .map(|seed| FaultPlan::seeded(seed, 1000, &[Loss::Hang]))
-        .find(|plan| plan.clone().decide(call) == Some(wanted))
-        .expect("plans begin either way")
-}
 
 /// A payment whose worker was killed while it waited for the answer to its send.
 struct Crashed {

@@ -14,8 +14,9 @@ use crate::{
 
 const DUE: u32 = 20_000;
 /// Of these, as many are waited for; all of them where `FLOOD_DRAIN` says so.
-const DRAINED: u64 = 3_000;
+const DRAINED: u64 = 2_000;
 const CHANNELS: u32 = 300;
+const LOOKS_FOR_A_COUNT: u32 = 20;
 const PATIENCE: Duration = Duration::from_secs(280);
 /// Acceptances under way at once: they share commits.
 const ACCEPTING: usize = 512;
@@ -84,6 +85,8 @@ async fn twenty_thousand_due_payments_drain_through_a_bounded_window() {
     let mut most = Most::default();
     until("the flood to drain", PATIENCE, async || {
         block_in_place(|| most.look(&deployment));
+        // Counting reads all rows, which would slow down what is measured.
+        when(most.looks.is_multiple_of(LOOKS_FOR_A_COUNT), "not counted")?;
         let counts = deployment.counts().await.unwrap_or_default();
         when(
             counts.get("confirmed").copied().unwrap_or(0) >= drained,

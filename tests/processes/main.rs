@@ -14,6 +14,7 @@ mod support;
 mod audit;
 mod client;
 mod deployment;
+mod hanging;
 mod ledgers;
 mod waiting;
 
@@ -23,4 +24,5 @@ mod heavy_flood;
 mod heavy_postgres;
 mod heavy_redis;
 mod heavy_shutdown;
+mod staff;
 mod starting;
