@@ -58,5 +58,9 @@ async fn a_crash_of_postgres_loses_nothing_accepted_and_pays_nothing_twice() {
         tally.answers
     );
     assert!(api.process.is_running());
-    assert!(others.iter_mut().all(|process| process.is_running()));
+    assert!(
+        others
+            .iter_mut()
+            .all(super::support::process::Process::is_running)
+    );
 }

@@ -40,7 +40,7 @@ async fn run(what: &str, mut strike: impl AsyncFnMut(&mut Deployment)) {
         workers
             .iter_mut()
             .chain(&mut reconcilers)
-            .all(|process| process.is_running())
+            .all(super::support::process::Process::is_running)
     );
 }
 
