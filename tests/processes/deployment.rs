@@ -28,7 +28,7 @@ use crate::{
 };
 
 pub const TENANT: &str = "acme";
-const PASSPHRASE: &str = "Tender processes test network";
+pub const PASSPHRASE: &str = "Tender processes test network";
 /// Ledgers close this often, and each is a second of the network's time.
 pub const CLOSE: Duration = Duration::from_millis(250);
 /// Accounts that get paid.
@@ -126,6 +126,11 @@ impl Deployment {
             token: String::new(),
             settings,
         }
+    }
+
+    /// Where the network's JSON-RPC listens.
+    pub fn rpc_url(&self) -> &str {
+        &self.settings["STELLAR_RPC_URLS"]
     }
 
     /// A command line with the deployment's settings.
