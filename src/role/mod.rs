@@ -49,12 +49,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn work_ends_by_itself_or_some_time_after_shutdown() {
         let shutdown = CancellationToken::new();
-        let slow = tokio::time::sleep(GRACE * 3);
-        assert_eq!(
-            within_grace(&shutdown, slow).await,
-            Some(()),
-            "nobody asked it to end"
-        );
+        let slow = tokio::time::timeout(GRACE * 3, std::future::pending::<()>());
+        let done = within_grace(&shutdown, slow).await;
+        assert!(done.is_some(), "nobody asked it to end");
         shutdown.cancel();
         assert_eq!(
             within_grace(&shutdown, std::future::ready(7)).await,

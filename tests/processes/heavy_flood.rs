@@ -13,7 +13,7 @@ use crate::{
 };
 
 const DUE: u32 = 20_000;
-/// Of these, as many are waited for; all of them where `FLOOD_DRAIN` says so.
+/// Of these, as many are waited for: two cores with unoptimised programs take minutes for all of them.
 const DRAINED: u64 = 2_000;
 const CHANNELS: u32 = 300;
 const LOOKS_FOR_A_COUNT: u32 = 20;
