@@ -5,7 +5,7 @@ use crate::Outcome;
 use crate::crowd::{self, Crowd, PAYMENTS};
 use crate::deployment::{CLOSE, Payer};
 use crate::process;
-use crate::report::{Goal, Report, number};
+use crate::report::{Report, number};
 use crate::support::port;
 use crate::support::process::{Process, tender};
 use crate::web;
@@ -50,9 +50,9 @@ pub async fn measure(report: &mut Report) -> Outcome<()> {
     let name = "processor time per payment, embedded, network included";
     report.note(name, "ms", &[each]);
     let name = "resident memory, embedded, network included, at start";
-    report.judge(name, "MB", &[at_start], Goal::AtMost(35.0));
+    report.note(name, "MB", &[at_start]);
     let name = format!("resident memory, embedded, network included, after {PAYMENTS} payments");
-    report.judge(name, "MB", &[after], Goal::AtMost(60.0));
+    report.note(name, "MB", &[after]);
     crowd::alone(report, "embedded", &payer).await
 }
 

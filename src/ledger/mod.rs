@@ -1,7 +1,7 @@
 //! The submission ledger: the truth, in `PostgreSQL` or `SQLite`. The only module that names sea-orm.
 //!
 //! Reading order: [`types`]; `transition`, the one way by which a row changes its state, with `recording` and
-//! `release`; the verbs in `accept`, `feed`, `claim`, `leases`, `read`, `list`, `channels`, `keys`; and below them `store`,
+//! `release`; the verbs in `accept`, `feed`, `claim`, `leases`, `lookup`, `read`, `list`, `channels`, `keys`; and below them `store`,
 //! `reader` and `writer`, which make work durable.
 //!
 //! Architecture invariants: every change of a status goes through `transition`, which asks the domain. Nothing here
@@ -21,6 +21,7 @@ mod feed;
 pub mod keys;
 mod leases;
 mod list;
+mod lookup;
 mod migrate;
 mod read;
 mod reader;
@@ -42,6 +43,7 @@ pub use types::*;
 pub struct Ledger {
     store: store::Store,
     desk: accept::Desk,
+    counter: lookup::Counter,
     rules: Rules,
 }
 
@@ -59,6 +61,7 @@ impl Ledger {
         let store = connect::open(url, max_connections).await?;
         Ok(Self {
             desk: accept::open(store.clone()),
+            counter: lookup::open(store.clone()),
             store,
             rules,
         })

@@ -15,15 +15,6 @@ use crate::domain::schedule::Priority;
 use crate::domain::submission::Status;
 
 impl Ledger {
-    /// A submission by identity.
-    ///
-    /// # Errors
-    /// [`LedgerError`].
-    pub async fn submission(&self, id: SubmissionId) -> Result<Option<Submission>, LedgerError> {
-        let found = Entity::find_by_id(id.0).one(self.store.reader()).await?;
-        found.map(Submission::try_from).transpose()
-    }
-
     /// A tenant's submission by key.
     ///
     /// # Errors

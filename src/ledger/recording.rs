@@ -6,7 +6,7 @@ use sea_orm::{ConnectionTrait, DatabaseTransaction};
 use serde_json::{Map, Value, json};
 
 use super::entity::{attempt, log};
-use super::transition::{Brings, cause, illegal, locked, transit};
+use super::transition::{Brings, Move, cause, illegal, locked, transit};
 use super::types::{Applied, Change, Claim, Envelope, LedgerError, Submission};
 use super::{Ledger, clock};
 use crate::domain::ids::{SubmissionId, Version};
@@ -151,41 +151,42 @@ pub(super) async fn insert(
     Ok(())
 }
 
-/// Adds a line to the log.
-pub(super) async fn log(
-    tx: &DatabaseTransaction,
-    before: &Submission,
-    after: &Submission,
-    change: &Change,
-    fate: PairFate,
-) -> Result<(), LedgerError> {
+/// Adds a line to the log for each move.
+pub(super) async fn log(tx: &DatabaseTransaction, moves: &[Move<'_>]) -> Result<(), LedgerError> {
     use log::Column as C;
-    let detail = detail(before, after, change, fate).map(|detail| detail.to_string());
     let mut insert = Query::insert();
-    insert
-        .into_table(log::Entity)
-        .columns([
-            C::SubmissionId,
-            C::Version,
-            C::Event,
-            C::FromStatus,
-            C::ToStatus,
-            C::Actor,
-            C::Detail,
-            C::At,
-        ])
-        .values([
-            Expr::val(after.id.0),
-            Expr::val(after.version.0),
-            Expr::val(change.event.as_str()),
-            Expr::val(before.state.status.as_str()),
-            Expr::val(after.state.status.as_str()),
-            Expr::val(change.actor.as_str()),
-            Expr::val(detail),
-            // The row was stamped by the same transaction.
-            Expr::val(after.updated_at),
-        ])
-        .map_err(|fault| LedgerError::Corrupt(fault.to_string()))?;
+    insert.into_table(log::Entity).columns([
+        C::SubmissionId,
+        C::Version,
+        C::Event,
+        C::FromStatus,
+        C::ToStatus,
+        C::Actor,
+        C::Detail,
+        C::At,
+    ]);
+    for Move {
+        before,
+        after,
+        change,
+        fate,
+    } in moves
+    {
+        let detail = detail(before, after, change, *fate).map(|detail| detail.to_string());
+        insert
+            .values([
+                Expr::val(after.id.0),
+                Expr::val(after.version.0),
+                Expr::val(change.event.as_str()),
+                Expr::val(before.state.status.as_str()),
+                Expr::val(after.state.status.as_str()),
+                Expr::val(change.actor.as_str()),
+                Expr::val(detail),
+                // The row was stamped by the same transaction.
+                Expr::val(after.updated_at),
+            ])
+            .map_err(|fault| LedgerError::Corrupt(fault.to_string()))?;
+    }
     tx.execute(&insert).await?;
     Ok(())
 }

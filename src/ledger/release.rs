@@ -1,38 +1,60 @@
-//! What a transition does to the pair: the channel account changes in the transaction that records why.
+//! What transitions do to pairs: a channel account changes in the transaction that records why.
 
-use sea_orm::sea_query::{Expr, UpdateStatement};
+use sea_orm::sea_query::{CaseStatement, Expr, UpdateStatement};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, DatabaseTransaction, EntityTrait, QueryFilter, QueryTrait,
+    ColumnTrait, Condition, ConnectionTrait, DatabaseTransaction, EntityTrait, QueryFilter,
+    QueryTrait,
 };
 
 use super::clock;
 use super::entity::{attempt, channel};
-use super::types::{Change, ChannelState, LedgerError, Submission};
-use crate::domain::ids::Pair;
+use super::transition::Move;
+use super::types::{ChannelState, LedgerError, Submission};
+use crate::domain::ids::{Pair, SubmissionId};
 use crate::domain::submission::{Event, PairFate};
 
-/// Carries out what the domain decided about the row's pair.
+/// Carries out what the domain decided about the rows' pairs.
 pub(super) async fn carry_out(
     tx: &DatabaseTransaction,
-    before: &Submission,
-    after: &Submission,
-    change: &Change,
-    fate: PairFate,
+    moves: &[Move<'_>],
 ) -> Result<(), LedgerError> {
-    if fate == PairFate::Lease {
-        return match after.pair {
-            _ if before.state.holds_pair => Ok(()),
-            Some(pair) => lease(tx, after, pair).await,
-            None => Err(broken(after, "a claim without a pair")),
-        };
+    let (mut settled, mut free) = (Vec::new(), Vec::new());
+    for done in moves {
+        let Move { before, after, .. } = done;
+        if done.fate == PairFate::Lease {
+            match after.pair {
+                _ if before.state.holds_pair => {}
+                Some(pair) => lease(tx, after, pair).await?,
+                None => return Err(broken(after, "a claim without a pair")),
+            }
+            continue;
+        }
+        let held = before.pair.filter(|_| before.state.holds_pair);
+        let dead = matches!(done.change.event, Event::ProvenDead(..));
+        settled.extend(
+            held.filter(|_| dead || !after.state.holds_pair)
+                .map(|pair| (before.id, pair)),
+        );
+        match given(done, held)? {
+            None => {}
+            Some(Give::Free(sequence)) => free.push((before.id, sequence)),
+            Some(Give::Quarantine(reason)) => quarantine(tx, before, reason).await?,
+        }
     }
-    let held = before.pair.filter(|_| before.state.holds_pair);
-    let dead = matches!(change.event, Event::ProvenDead(..));
-    if let Some(pair) = held.filter(|_| dead || !after.state.holds_pair) {
-        settle(tx, before, pair).await?;
-    }
-    let change = match (fate, held) {
-        (PairFate::Keep | PairFate::Lease, _) => return Ok(()),
+    settle(tx, &settled).await?;
+    set_free(tx, &free).await
+}
+
+/// What becomes of the account of the pair that the row held, if it is given back.
+fn given(done: &Move<'_>, held: Option<Pair>) -> Result<Option<Give>, LedgerError> {
+    let Move {
+        before,
+        change,
+        fate,
+        ..
+    } = done;
+    Ok(Some(match (fate, held) {
+        (PairFate::Keep | PairFate::Lease, _) => return Ok(None),
         (_, None) => return Err(broken(before, "a pair is given back that is not held")),
         (PairFate::Spent, Some(pair)) => {
             let used = change
@@ -53,8 +75,7 @@ pub(super) async fn carry_out(
             pair.sequence,
             before.id
         )),
-    };
-    give_back(tx, before, change).await
+    }))
 }
 
 /// What becomes of an account that is given back.
@@ -75,13 +96,27 @@ fn broken(row: &Submission, what: &str) -> LedgerError {
     LedgerError::Corrupt(format!("submission {}: {what}", row.id))
 }
 
-/// Marks the pair's envelopes as dead or consumed.
-async fn settle(tx: &DatabaseTransaction, row: &Submission, pair: Pair) -> Result<(), LedgerError> {
+/// Marks the pairs' envelopes as dead or consumed.
+async fn settle(
+    tx: &DatabaseTransaction,
+    pairs: &[(SubmissionId, Pair)],
+) -> Result<(), LedgerError> {
     use attempt::Column as C;
+    if pairs.is_empty() {
+        return Ok(());
+    }
+    let of_pairs = pairs.iter().fold(Condition::any(), |any, (id, pair)| {
+        any.add(
+            Condition::all()
+                .add(C::SubmissionId.eq(id.0))
+                .add(C::SourceAccount.eq(pair.account.to_string()))
+                .add(C::Sequence.eq(pair.sequence)),
+        )
+    });
     attempt::Entity::update_many()
-        .filter(C::SubmissionId.eq(row.id.0))
-        .filter(C::SourceAccount.eq(pair.account.to_string()))
-        .filter(C::Sequence.eq(pair.sequence))
+        // Says nothing new, but lets the index find the rows however many pairs there are.
+        .filter(C::SubmissionId.is_in(pairs.iter().map(|(id, _)| id.0)))
+        .filter(of_pairs)
         .filter(C::Settled.eq(false))
         .col_expr(C::Settled, Expr::val(true))
         .exec(tx)
@@ -103,28 +138,57 @@ async fn lease(tx: &DatabaseTransaction, row: &Submission, pair: Pair) -> Result
     write_one(tx, row, &update).await
 }
 
-async fn give_back(
+/// Frees the accounts that submissions hold, each with its next sequence.
+async fn set_free(
     tx: &DatabaseTransaction,
-    row: &Submission,
-    give: Give,
+    held: &[(SubmissionId, i64)],
 ) -> Result<(), LedgerError> {
     use channel::Column as C;
+    let sequences = held.iter().fold(CaseStatement::new(), |case, (id, next)| {
+        case.case(C::LeasedBy.eq(id.0), *next)
+    });
+    let mut update = given_back(tx, held.iter().map(|(id, _)| *id));
+    update
+        .value(C::State, ChannelState::Free.as_str())
+        .value(C::NextSequence, sequences);
+    if held.is_empty() || tx.execute(&update).await?.rows_affected() == held.len() as u64 {
+        return Ok(());
+    }
+    Err(LedgerError::Corrupt(format!(
+        "of the submissions {:?} one holds no channel account",
+        held.iter()
+            .map(|(id, _)| id.to_string())
+            .collect::<Vec<_>>()
+    )))
+}
+
+async fn quarantine(
+    tx: &DatabaseTransaction,
+    row: &Submission,
+    reason: String,
+) -> Result<(), LedgerError> {
+    use channel::Column as C;
+    let mut update = given_back(tx, [row.id]);
+    update
+        .value(C::State, ChannelState::Quarantined.as_str())
+        .value(C::Reason, reason);
+    write_one(tx, row, &update).await
+}
+
+/// Takes the accounts from the submissions that hold them.
+fn given_back(
+    tx: &DatabaseTransaction,
+    holders: impl IntoIterator<Item = SubmissionId>,
+) -> UpdateStatement {
+    use channel::Column as C;
     let mut update = channel::Entity::update_many()
-        .filter(C::LeasedBy.eq(row.id.0))
+        .filter(C::LeasedBy.is_in(holders.into_iter().map(|id| id.0)))
         .filter(C::State.eq(ChannelState::Leased.as_str()))
         .into_query();
     update
         .value(C::LeasedBy, None::<sea_orm::prelude::Uuid>)
         .value(C::LastUsedAt, clock::now(tx));
-    match give {
-        Give::Free(sequence) => update
-            .value(C::State, ChannelState::Free.as_str())
-            .value(C::NextSequence, sequence),
-        Give::Quarantine(reason) => update
-            .value(C::State, ChannelState::Quarantined.as_str())
-            .value(C::Reason, reason),
-    };
-    write_one(tx, row, &update).await
+    update
 }
 
 async fn write_one(

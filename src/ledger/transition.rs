@@ -4,18 +4,22 @@
 //! under the condition of that version, and with it the envelope, the pair and a line of the log. Nobody else writes a
 //! status.
 
+use std::collections::{HashMap, HashSet};
+
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait, UpdateStatement};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, DatabaseTransaction, EntityTrait, FromQueryResult, QueryFilter,
-    QuerySelect, QueryTrait,
+    ColumnTrait, ConnectionTrait, DatabaseTransaction, EntityTrait, FromQueryResult, Order,
+    QueryFilter, QueryOrder, QuerySelect, QueryTrait,
 };
 
 use super::entity::submission::{Column, Entity, Model};
 use super::types::{Applied, Change, Envelope, LedgerError, Millis, Rules, SendPlan, Submission};
 use super::{Ledger, clock, recording, release};
 use crate::domain::ids::{Fence, Pair, SubmissionId};
-use crate::domain::submission::{Category, Due, Event, IllegalEvent, Next, Status, Verdict};
+use crate::domain::submission::{
+    Category, Due, Event, IllegalEvent, Next, PairFate, Status, Verdict,
+};
 use crate::domain::transition::next;
 
 /// What a transition brings along.
@@ -44,7 +48,13 @@ impl Ledger {
     pub async fn apply(&self, change: Change) -> Result<Applied, LedgerError> {
         let rules = self.rules;
         self.store
-            .write(move |tx| async move { apply_one(tx, &rules, &change).await }.boxed())
+            .write(move |tx| {
+                async move {
+                    let applied = apply_each(tx, &rules, std::slice::from_ref(&change)).await?;
+                    Ok(applied.into_iter().next().unwrap_or(Applied::NotFound))
+                }
+                .boxed()
+            })
             .await
     }
 
@@ -68,28 +78,50 @@ async fn apply_each(
     rules: &Rules,
     changes: &[Change],
 ) -> Result<Vec<Applied>, LedgerError> {
-    // Everybody locks rows in the same order, so that two settling the same ledger wait instead of deadlocking.
-    let mut order: Vec<usize> = (0..changes.len()).collect();
-    order.sort_by_key(|index| changes[*index].id);
+    let rows = all_locked(tx, changes).await?;
     let mut applied: Vec<_> = changes.iter().map(|_| Applied::NotFound).collect();
-    for index in order {
-        applied[index] = apply_one(tx, rules, &changes[index]).await?;
+    let (mut moves, mut moved) = (Vec::new(), HashSet::new());
+    for (index, change) in changes.iter().enumerate() {
+        let Some(row) = rows.get(&change.id) else {
+            continue;
+        };
+        if moved.contains(&change.id) {
+            applied[index] = Applied::Stale;
+        } else if matches!(change.event, Event::Claimed | Event::EnvelopeRecorded) {
+            applied[index] = illegal(row, &change.event);
+        } else {
+            match move_row(tx, rules, row, change, Brings::Nothing).await? {
+                Ok(done) => {
+                    moved.insert(change.id);
+                    moves.push((index, done));
+                }
+                Err(refused) => applied[index] = refused,
+            }
+        }
+    }
+    let (places, moves): (Vec<_>, Vec<_>) = moves.into_iter().unzip();
+    conclude(tx, &moves).await?;
+    for (index, done) in places.into_iter().zip(moves) {
+        applied[index] = Applied::Done(Box::new(done.after));
     }
     Ok(applied)
 }
 
-async fn apply_one(
+/// The rows of the changes under their locks, which everybody takes in the same order: two settling the same ledger
+/// wait for each other instead of deadlocking.
+async fn all_locked(
     tx: &DatabaseTransaction,
-    rules: &Rules,
-    change: &Change,
-) -> Result<Applied, LedgerError> {
-    let Some((row, _)) = locked(tx, change.id).await? else {
-        return Ok(Applied::NotFound);
-    };
-    if matches!(change.event, Event::Claimed | Event::EnvelopeRecorded) {
-        return Ok(illegal(&row, &change.event));
-    }
-    transit(tx, rules, &row, change, Brings::Nothing).await
+    changes: &[Change],
+) -> Result<HashMap<SubmissionId, Submission>, LedgerError> {
+    let rows = Entity::find()
+        .filter(Column::Id.is_in(changes.iter().map(|change| change.id.0)))
+        .order_by(Column::Id, Order::Asc)
+        .lock_exclusive()
+        .all(tx)
+        .await?;
+    rows.into_iter()
+        .map(|row| Ok((SubmissionId(row.id), row.try_into()?)))
+        .collect()
 }
 
 /// The answer to an event that cannot happen where the row stands.
@@ -117,6 +149,18 @@ pub(super) async fn locked(
     Ok(Some((model.try_into()?, now)))
 }
 
+/// A row that was written, and what has to be written beside it in the same SQL transaction.
+pub(super) struct Move<'a> {
+    /// The row as it was.
+    pub(super) before: &'a Submission,
+    /// The row as it is now.
+    pub(super) after: Submission,
+    /// Why.
+    pub(super) change: &'a Change,
+    /// What becomes of its pair.
+    pub(super) fate: PairFate,
+}
+
 /// Takes a locked row through a transition.
 pub(super) async fn transit(
     tx: &DatabaseTransaction,
@@ -125,16 +169,33 @@ pub(super) async fn transit(
     change: &Change,
     brings: Brings<'_>,
 ) -> Result<Applied, LedgerError> {
+    match move_row(tx, rules, row, change, brings).await? {
+        Ok(done) => {
+            conclude(tx, std::slice::from_ref(&done)).await?;
+            Ok(Applied::Done(Box::new(done.after)))
+        }
+        Err(refused) => Ok(refused),
+    }
+}
+
+/// Writes the row, and its envelope if it brings one. Otherwise says why not.
+async fn move_row<'a>(
+    tx: &DatabaseTransaction,
+    rules: &Rules,
+    row: &'a Submission,
+    change: &'a Change,
+    brings: Brings<'_>,
+) -> Result<Result<Move<'a>, Applied>, LedgerError> {
     if row.version != change.version {
-        return Ok(Applied::Stale);
+        return Ok(Err(Applied::Stale));
     }
     let next = match next(&row.state, &change.event, rules.budget) {
         Ok(next) => next,
-        Err(illegal) => return Ok(Applied::Illegal(illegal)),
+        Err(illegal) => return Ok(Err(Applied::Illegal(illegal))),
     };
     let update = update(tx, rules, row, &next, change, brings);
     let Some(written) = tx.query_one(&update).await? else {
-        return Ok(Applied::Stale);
+        return Ok(Err(Applied::Stale));
     };
     let after = Submission::try_from(Model::from_query_result(&written, "")?)?;
     if let Brings::Envelope {
@@ -145,9 +206,21 @@ pub(super) async fn transit(
     {
         recording::insert(tx, &after, envelope, sent_after_ledger).await?;
     }
-    release::carry_out(tx, row, &after, change, next.pair).await?;
-    recording::log(tx, row, &after, change, next.pair).await?;
-    Ok(Applied::Done(Box::new(after)))
+    Ok(Ok(Move {
+        before: row,
+        after,
+        change,
+        fate: next.pair,
+    }))
+}
+
+/// Pairs and log lines of rows that were written: a few statements, however many rows there are.
+async fn conclude(tx: &DatabaseTransaction, moves: &[Move<'_>]) -> Result<(), LedgerError> {
+    if moves.is_empty() {
+        return Ok(());
+    }
+    release::carry_out(tx, moves).await?;
+    recording::log(tx, moves).await
 }
 
 /// The statement that writes the row's next state if it still has the version, and the claim, that were read.
