@@ -95,6 +95,20 @@ async fn no_fault_but_a_refused_connection_is_passed_to_the_next_node() {
 }
 
 #[tokio::test]
+async fn each_node_is_asked_alone_and_the_calls_are_counted_together() {
+    let down = Server::always(Reply::Status(503)).await;
+    let up = Server::start(|_, _| latest()).await;
+    let rpc = client(&[down.url(), dead_url().await, up.url()], NEVER, NEVER);
+    let mut answers = Vec::new();
+    for node in rpc.each_node() {
+        answers.push(node.latest().await.map(|seen| seen.ledger));
+    }
+    let expected = [Err(Fault::Http(503)), Err(Fault::Connect), Ok(7)];
+    assert_eq!(answers, expected);
+    assert!(rpc.calls().contains(&(Method::GetLatestLedger, 3)));
+}
+
+#[tokio::test]
 async fn calls_are_made_by_name_over_one_connection() {
     let server = Server::start(|_, params| {
         if params.is_object() {

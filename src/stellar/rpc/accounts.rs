@@ -51,7 +51,7 @@ impl Rpc {
         for accounts in accounts.chunks(PAGE_KEYS) {
             let keys: Vec<_> = accounts.iter().map(|account| key_of(*account)).collect();
             let params = Params(json!({ "keys": keys }));
-            let answer: Answer = self.nodes.call(Method::GetLedgerEntries, params).await?;
+            let answer: Answer = self.call(Method::GetLedgerEntries, params).await?;
             pages.push(read(accounts, &keys, answer)?);
         }
         Ok(pages)

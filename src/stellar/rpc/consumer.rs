@@ -82,7 +82,7 @@ impl Rpc {
             Err(OUT_OF_RANGE) => {}
             scanned => return scanned,
         }
-        let health: Health = self.nodes.call(Method::GetHealth, Params::none()).await?;
+        let health: Health = self.call(Method::GetHealth, Params::none()).await?;
         if from > health.latest_ledger || to < health.oldest_ledger {
             return Ok(Consumer::NotSeen { covered: false });
         }
@@ -138,9 +138,7 @@ impl Rpc {
 
     async fn page(&self, mut params: serde_json::Value) -> Result<Answer, Fault> {
         params["pagination"]["limit"] = json!(PAGE_TRANSACTIONS);
-        self.nodes
-            .call(Method::GetTransactions, Params(params))
-            .await
+        self.call(Method::GetTransactions, Params(params)).await
     }
 
     fn search(&self, pair: Pair, to: u32, answer: &Answer) -> Verdict {

@@ -175,7 +175,7 @@ impl Rpc {
             EventCursor::Start(ledger) => params["startLedger"] = json!(ledger),
             EventCursor::After(cursor) => params["pagination"]["cursor"] = json!(cursor),
         }
-        let answer: Answer = self.nodes.call(Method::GetEvents, Params(params)).await?;
+        let answer: Answer = self.call(Method::GetEvents, Params(params)).await?;
         Ok(EffectPage {
             full: answer.events.len() >= PAGE_EVENTS,
             effects: answer.events.iter().filter_map(landed).collect(),

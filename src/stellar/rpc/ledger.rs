@@ -31,10 +31,7 @@ impl Rpc {
     /// # Errors
     /// [`Fault`] without a usable answer.
     pub async fn latest(&self) -> Result<Seen, Fault> {
-        let answer: Answer = self
-            .nodes
-            .call(Method::GetLatestLedger, Params::none())
-            .await?;
+        let answer: Answer = self.call(Method::GetLatestLedger, Params::none()).await?;
         Ok(Seen {
             ledger: answer.sequence,
             close_time: answer.close_time,

@@ -64,7 +64,7 @@ impl Rpc {
     /// [`Fault`] without a usable answer, which says nothing about the transaction.
     pub async fn transaction(&self, hash: TxHash, effect: &Effect) -> Result<Lookup, Fault> {
         let params = Params(json!({ "hash": hash.to_string() }));
-        let answer: Answer = self.nodes.call(Method::GetTransaction, params).await?;
+        let answer: Answer = self.call(Method::GetTransaction, params).await?;
         if answer.tx_hash != hash.to_string() {
             return Err(Fault::Malformed);
         }

@@ -22,16 +22,21 @@ pub use lookup::Lookup;
 pub use send::Sent;
 pub use transport::BadNode;
 
+use serde::de::DeserializeOwned;
+
 use crate::domain::classify::Fault;
 use crate::stellar::network::NetworkId;
 
 use transport::Nodes;
+use wire::Params;
 
 /// A client of one or more nodes of one network. Cloning shares its connections.
 #[derive(Clone)]
 pub struct Rpc {
     nodes: Arc<Nodes>,
     network: NetworkId,
+    /// The only node to ask, counted from 0.
+    pinned: Option<usize>,
 }
 
 impl Rpc {
@@ -49,7 +54,25 @@ impl Rpc {
         Ok(Self {
             nodes: Arc::new(nodes),
             network,
+            pinned: None,
         })
+    }
+
+    /// A client of each node, in the order configured, which asks that node alone. Connections and counters are shared.
+    #[must_use]
+    pub fn each_node(&self) -> Vec<Self> {
+        let pinned_to = |node| Self {
+            pinned: Some(node),
+            ..self.clone()
+        };
+        self.nodes.indices().map(pinned_to).collect()
+    }
+
+    async fn call<T: DeserializeOwned>(&self, method: Method, params: Params) -> Result<T, Fault> {
+        match self.pinned {
+            Some(node) => self.nodes.call_one(node, method, &params).await,
+            None => self.nodes.call(method, params).await,
+        }
     }
 
     /// Calls made so far, by method; tries at further nodes count.
@@ -63,10 +86,7 @@ impl Rpc {
     /// # Errors
     /// [`Fault`] without a usable answer.
     pub async fn passphrase(&self) -> Result<String, Fault> {
-        let answer: wire::Network = self
-            .nodes
-            .call(Method::GetNetwork, wire::Params::none())
-            .await?;
+        let answer: wire::Network = self.call(Method::GetNetwork, Params::none()).await?;
         Ok(answer.passphrase)
     }
 }

@@ -36,7 +36,7 @@ impl Rpc {
     /// Sends recorded bytes. No answer proves that the network does not have them.
     pub async fn send(&self, hash: TxHash, xdr: &str) -> Sent {
         let params = Params(json!({ "transaction": xdr }));
-        let answer: Result<Answer, _> = self.nodes.call(Method::SendTransaction, params).await;
+        let answer: Result<Answer, _> = self.call(Method::SendTransaction, params).await;
         let answer = match answer {
             Ok(answer) if answer.hash == hash.to_string() => answer,
             Ok(_) => return Sent::unknown(Fault::Malformed),

@@ -1,6 +1,7 @@
 //! JSON-RPC over HTTP, and what its failures mean.
 
 use std::error::Error;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -94,6 +95,21 @@ impl Nodes {
             }
         }
         Err(Fault::Connect)
+    }
+
+    /// The nodes, counted from 0.
+    pub(super) fn indices(&self) -> Range<usize> {
+        0..self.clients.len()
+    }
+
+    /// Asks that node once, and no other.
+    pub(super) async fn call_one<T: DeserializeOwned>(
+        &self,
+        node: usize,
+        method: Method,
+        params: &Params,
+    ) -> Result<T, Fault> {
+        self.ask(&self.clients[node], method, params).await
     }
 
     async fn ask<T: DeserializeOwned>(
