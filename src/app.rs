@@ -11,7 +11,6 @@ use crate::domain::submission::Budget;
 use crate::flow::backoff::full_jitter;
 use crate::flow::feed::FeedSettings;
 use crate::flow::reconcile::ReconcileSettings;
-use crate::flow::send::SendDelays;
 use crate::flow::submit::SubmitSettings;
 use crate::ledger::{Ledger, LedgerError, Rules};
 use crate::metrics::MetricsError;
@@ -85,7 +84,7 @@ pub fn rules(submit: &config::Submit, close: Duration) -> Rules {
         backoff_base: submit.backoff_base,
         backoff_max: submit.backoff_max,
         claim_ttl: CLAIM_TTL,
-        resend_after: SendDelays::for_close_time(close).unknown,
+        resend_after: close,
         max_in_flight: submit.max_in_flight.map(u64::from),
     }
 }

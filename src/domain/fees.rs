@@ -20,11 +20,34 @@ pub struct RefusedBid {
     pub required: i64,
 }
 
-/// The bid of a fee-bump that answers a refusal: at least the demanded rate and the inner transaction's own rate.
-///
-/// `None` when even the ceiling would be refused: wait until the demand falls.
+/// What to answer a refusal with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextBid {
+    /// A fee-bump of so many stroops.
+    Raise(i64),
+    /// The highest bid made so far: it is enough, the refusal was of an earlier one.
+    Repeat,
+    /// Nothing: even the ceiling would be refused, so wait until the demand falls.
+    Wait,
+}
+
+/// Answers a refusal. `highest` is the highest bid of a fee-bump made for the pair so far.
 #[must_use]
-pub fn raised_bid(refused: RefusedBid, inner_fee: i64, ceiling: i64) -> Option<i64> {
+pub fn next_bid(
+    refused: RefusedBid,
+    inner_fee: i64,
+    highest: Option<i64>,
+    ceiling: i64,
+) -> NextBid {
+    match raised_bid(refused, inner_fee, ceiling) {
+        None => NextBid::Wait,
+        Some(bid) if highest.is_some_and(|highest| highest >= bid) => NextBid::Repeat,
+        Some(bid) => NextBid::Raise(bid),
+    }
+}
+
+/// The bid of a fee-bump: at least the demanded rate and the inner transaction's own rate. `None` above the ceiling.
+fn raised_bid(refused: RefusedBid, inner_fee: i64, ceiling: i64) -> Option<i64> {
     // Rounded up: a rate a fraction too low is refused.
     let rate = |fee: i64, operations: i64| fee / operations + i64::from(fee % operations > 0);
     let demanded =
@@ -55,6 +78,19 @@ mod tests {
             Some(10_000),
             "never below the inner rate"
         );
+    }
+
+    #[test]
+    fn a_bid_that_was_made_already_is_repeated_and_not_made_anew() {
+        let refused = RefusedBid {
+            operations: 1,
+            required: 1000,
+        };
+        let next = |highest| next_bid(refused, 100, highest, 100_000);
+        assert_eq!(next(None), NextBid::Raise(2000));
+        assert_eq!(next(Some(1999)), NextBid::Raise(2000));
+        assert_eq!(next(Some(2000)), NextBid::Repeat);
+        assert_eq!(next_bid(refused, 100, Some(50), 1999), NextBid::Wait);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use super::classify::{Cause, failure_cause};
 use super::codes::{Failure, TxCode};
 use super::ids::Pair;
-use super::submission::Gap;
+use super::submission::{Event, Gap};
 
 /// No send within so many seconds before `max_time`: a node refuses about two target close times (10 s) early.
 pub const SEND_MARGIN_S: u64 = 15;
@@ -52,6 +52,17 @@ pub enum AccountState {
         /// The ledger in which the sequence took that value, if the account tells.
         since_ledger: Option<u32>,
     },
+}
+
+impl AccountState {
+    /// Its sequence number, if it exists.
+    #[must_use]
+    pub fn sequence(self) -> Option<i64> {
+        match self {
+            Self::Absent => None,
+            Self::Present { sequence, .. } => Some(sequence),
+        }
+    }
 }
 
 /// A step for one held pair.
@@ -163,15 +174,68 @@ pub enum Effect {
     Unknown,
 }
 
+impl Finding {
+    /// What two nodes' look-ups of one hash say together: whoever found more is believed, since no node is expected to
+    /// invent a ledger. A node without an answer may have it.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        if self.weight() >= other.weight() {
+            self
+        } else {
+            other
+        }
+    }
+
+    fn weight(self) -> u8 {
+        match self {
+            Self::NotFound => 0,
+            Self::Unknown => 1,
+            Self::Failed(_) => 2,
+            Self::Success(Effect::Unknown) => 3,
+            Self::Success(Effect::Missing) => 4,
+            Self::Success(Effect::Matched) => 5,
+        }
+    }
+}
+
+/// What a transaction in a ledger came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It succeeded with the expected event.
+    Succeeded,
+    /// It succeeded without the expected event.
+    EffectMissing,
+    /// It used the pair and failed.
+    Failed(Cause),
+}
+
+impl Outcome {
+    /// What that is to the submission.
+    #[must_use]
+    pub fn into_event(self) -> Event {
+        match self {
+            Self::Succeeded => Event::Succeeded,
+            Self::EffectMissing => Event::EffectMissing,
+            Self::Failed(cause) => Event::LedgerFailed(cause),
+        }
+    }
+
+    /// The code shown to staff, if it is none of success.
+    #[must_use]
+    pub fn code(&self) -> Option<&str> {
+        match self {
+            Self::Succeeded => None,
+            Self::EffectMissing => Some("effect_missing"),
+            Self::Failed(cause) => Some(&cause.code),
+        }
+    }
+}
+
 /// What the look-ups of all hashes of a used pair say together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Conclusion {
-    /// An envelope succeeded with the expected event.
-    Succeeded,
-    /// An envelope succeeded without the expected event.
-    EffectMissing,
-    /// An envelope used the pair and failed.
-    LedgerFailed(Cause),
+    /// The finding at that place decides.
+    Decided(usize, Outcome),
     /// Nothing can be said yet.
     KeepLooking,
     /// No envelope of ours is indexed: scan the ledgers for the transaction that used the pair.
@@ -183,22 +247,40 @@ pub enum Conclusion {
 pub fn conclude(findings: &[Finding]) -> Conclusion {
     let mut spent_by_failure = None;
     let mut open = false;
-    for finding in findings {
+    for (place, finding) in findings.iter().enumerate() {
         match finding {
-            Finding::Success(Effect::Matched) => return Conclusion::Succeeded,
-            Finding::Success(Effect::Missing) => return Conclusion::EffectMissing,
+            Finding::Success(Effect::Matched) => {
+                return Conclusion::Decided(place, Outcome::Succeeded);
+            }
+            Finding::Success(Effect::Missing) => {
+                return Conclusion::Decided(place, Outcome::EffectMissing);
+            }
             Finding::Success(Effect::Unknown) | Finding::Unknown => open = true,
             Finding::Failed(failure) if uses_sequence(*failure) => {
-                spent_by_failure = Some(failure_cause(*failure));
+                spent_by_failure.get_or_insert((place, *failure));
             }
             Finding::Failed(_) | Finding::NotFound => {}
         }
     }
     match (open, spent_by_failure) {
         (true, _) => Conclusion::KeepLooking,
-        (false, Some(cause)) => Conclusion::LedgerFailed(cause),
+        (false, Some((place, failure))) => {
+            Conclusion::Decided(place, Outcome::Failed(failure_cause(failure)))
+        }
         (false, None) => Conclusion::Scan,
     }
+}
+
+/// How far past the last `max_time` of a used pair its outcome is looked for before staff are called, in seconds of
+/// chain time. Nodes that keep events back, or do not answer, must not hold the account and the row in silence.
+pub const LOOKING_S: u64 = 600;
+
+/// Whether a used pair's outcome has been looked for long enough, by the close time of a ledger.
+#[must_use]
+pub fn looked_long_enough(held: &Held, closed: u64) -> bool {
+    held.max_times
+        .iter()
+        .all(|max_time| max_time.saturating_add(LOOKING_S) < closed)
 }
 
 /// Whether a transaction that failed so in a ledger used its sequence. One that did not cannot be the pair's consumer:

@@ -138,23 +138,27 @@ fn conclusions_follow_the_ledger_and_nothing_else() {
     let underfunded = Failure::Op(OpFailure::Payment(PaymentCode::Underfunded));
     let failed = Finding::Failed(underfunded);
     let not_spent = Finding::Failed(Failure::Tx(TxCode::BadSeq));
+    let decided = Conclusion::Decided;
     let table: [(&[Finding], Conclusion); 9] = [
-        (&[Finding::Success(Effect::Matched)], Conclusion::Succeeded),
+        (
+            &[Finding::Success(Effect::Matched)],
+            decided(0, Outcome::Succeeded),
+        ),
         (
             &[failed, Finding::Success(Effect::Matched)],
-            Conclusion::Succeeded,
+            decided(1, Outcome::Succeeded),
         ),
         (
             &[Finding::Success(Effect::Missing)],
-            Conclusion::EffectMissing,
+            decided(0, Outcome::EffectMissing),
         ),
         (
             &[Finding::Success(Effect::Unknown)],
             Conclusion::KeepLooking,
         ),
         (
-            &[failed, Finding::NotFound],
-            Conclusion::LedgerFailed(failure_cause(underfunded)),
+            &[not_spent, failed, Finding::NotFound, failed],
+            decided(1, Outcome::Failed(failure_cause(underfunded))),
         ),
         (&[failed, Finding::Unknown], Conclusion::KeepLooking),
         (&[not_spent, Finding::NotFound], Conclusion::Scan),
@@ -167,6 +171,32 @@ fn conclusions_follow_the_ledger_and_nothing_else() {
     for (findings, conclusion) in table {
         assert_eq!(conclude(findings), conclusion, "{findings:?}");
     }
+}
+
+#[test]
+fn of_two_nodes_the_one_that_found_more_is_believed() {
+    let failed = Finding::Failed(Failure::Tx(TxCode::Failed));
+    let by_weight = [
+        Finding::NotFound,
+        Finding::Unknown,
+        failed,
+        Finding::Success(Effect::Unknown),
+        Finding::Success(Effect::Missing),
+        Finding::Success(Effect::Matched),
+    ];
+    for (n, less) in by_weight.iter().enumerate() {
+        for more in &by_weight[n..] {
+            assert_eq!(less.or(*more), *more);
+            assert_eq!(more.or(*less), *more);
+        }
+    }
+}
+
+#[test]
+fn an_outcome_is_looked_for_until_every_envelope_has_long_expired() {
+    let row = held(Sending::Waiting, &[1000, 1100]);
+    assert!(!looked_long_enough(&row, 1100 + LOOKING_S));
+    assert!(looked_long_enough(&row, 1101 + LOOKING_S));
 }
 
 proptest! {

@@ -71,8 +71,8 @@ pub enum Event {
     ProvenDead(Cause, Gap),
     /// The pair was used by a transaction that was seen and is not ours.
     ConsumedByForeign,
-    /// The pair is used, or its account is gone, and no configured node's history can tell by whom.
-    ConsumerBeyondReach(Presence),
+    /// The pair is used, or its account is gone, and no configured node can tell by whom.
+    ConsumerBeyondReach,
     /// A row that had nothing alive finds its pair used.
     IdlePairConsumed(Consumer),
     /// Staff decided that an indeterminate key was paid.
@@ -94,7 +94,7 @@ impl Event {
         match self {
             Self::EffectMissing
             | Self::ConsumedByForeign
-            | Self::ConsumerBeyondReach(_)
+            | Self::ConsumerBeyondReach
             | Self::IdlePairConsumed(_) => true,
             Self::Claimed
             | Self::ClaimLapsed
@@ -128,7 +128,7 @@ impl Event {
             Self::LedgerFailed(_) => "ledger_failed",
             Self::ProvenDead(..) => "proven_dead",
             Self::ConsumedByForeign => "consumed_by_foreign",
-            Self::ConsumerBeyondReach(_) => "consumer_beyond_reach",
+            Self::ConsumerBeyondReach => "consumer_beyond_reach",
             Self::IdlePairConsumed(_) => "idle_pair_consumed",
             Self::ResolvedPaid => "resolved_paid",
             Self::ResolvedNotPaid => "resolved_not_paid",
@@ -148,22 +148,15 @@ pub enum Gap {
     Below,
 }
 
-/// Who used a pair that nothing of ours could have used.
+/// Who used a pair that nothing known of ours could have used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consumer {
+    /// A transaction that carries the key's tag and does what the key asks for: its record was lost.
+    Ours,
     /// A transaction that was seen and is not ours.
     Foreign,
     /// Not identified.
     Unknown,
-}
-
-/// Whether the channel account still exists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Presence {
-    /// It does, with the sequence used.
-    Present,
-    /// It was merged away.
-    Absent,
 }
 
 /// What becomes of the pair.
@@ -173,7 +166,7 @@ pub enum PairFate {
     Keep,
     /// The row leases a pair if it holds none.
     Lease,
-    /// Used on the chain: the account is free, its next sequence follows `seqNum`.
+    /// Used on the chain: the account, if it still exists, is free, and its next sequence follows `seqNum`.
     Spent,
     /// Given back unused: the account is free and hands the same sequence out again.
     Unused,

@@ -2,9 +2,7 @@
 
 use super::classify::{Cause, Class};
 use super::status::{Category, Status, Verdict};
-use super::submission::{
-    Budget, Consumer, Due, Event, Gap, IllegalEvent, Next, PairFate, Presence, State,
-};
+use super::submission::{Budget, Consumer, Due, Event, Gap, IllegalEvent, Next, PairFate, State};
 
 /// Decides what `event` makes of a row in `state`.
 ///
@@ -72,7 +70,7 @@ fn pending(state: &State, event: &Event) -> Option<Next> {
         | Event::LedgerFailed(_)
         | Event::ProvenDead(..)
         | Event::ConsumedByForeign
-        | Event::ConsumerBeyondReach(_)
+        | Event::ConsumerBeyondReach
         | Event::ResolvedPaid
         | Event::ResolvedNotPaid
         | Event::Requeued => None,
@@ -124,7 +122,7 @@ fn building(state: &State, event: &Event, budget: Budget) -> Option<Next> {
         | Event::LedgerFailed(_)
         | Event::ProvenDead(..)
         | Event::ConsumedByForeign
-        | Event::ConsumerBeyondReach(_)
+        | Event::ConsumerBeyondReach
         | Event::ResolvedPaid
         | Event::ResolvedNotPaid
         | Event::Cancelled
@@ -174,16 +172,13 @@ fn in_flight(state: &State, event: &Event, budget: Budget) -> Option<Next> {
             pair: PairFate::Quarantine,
             due: Due::Now,
         }),
-        Event::ConsumerBeyondReach(presence) => Some(Next {
+        Event::ConsumerBeyondReach => Some(Next {
             state: State {
                 verdict: Verdict::Indeterminate,
                 holds_pair: false,
                 ..*state
             },
-            pair: match presence {
-                Presence::Present => PairFate::Spent,
-                Presence::Absent => PairFate::Quarantine,
-            },
+            pair: PairFate::Spent,
             due: Due::Unchanged,
         }),
         Event::Claimed
@@ -235,7 +230,7 @@ fn indeterminate(state: &State, event: &Event, budget: Budget) -> Option<Next> {
         | Event::AnswerNoted
         | Event::ProvenDead(..)
         | Event::ConsumedByForeign
-        | Event::ConsumerBeyondReach(_)
+        | Event::ConsumerBeyondReach
         | Event::IdlePairConsumed(_)
         | Event::Cancelled
         | Event::Requeued
@@ -266,7 +261,7 @@ fn failed(state: &State, event: &Event) -> Option<Next> {
         | Event::LedgerFailed(_)
         | Event::ProvenDead(..)
         | Event::ConsumedByForeign
-        | Event::ConsumerBeyondReach(_)
+        | Event::ConsumerBeyondReach
         | Event::IdlePairConsumed(_)
         | Event::ResolvedPaid
         | Event::ResolvedNotPaid
@@ -349,18 +344,22 @@ fn give_back(state: &State) -> PairFate {
     }
 }
 
-/// Every envelope of an idle pair is proven dead, so whoever used it was not ours: start over with another pair.
+/// Every known envelope of an idle pair is proven dead, so whoever used it was not ours: start over with another pair.
+/// Unless it was: then the record of an envelope was lost, and the key must not be paid again.
 fn without_idle_pair(state: &State, consumer: Consumer) -> Next {
+    let (status, verdict, pair) = match consumer {
+        Consumer::Foreign => (Status::Pending, state.verdict, PairFate::Quarantine),
+        Consumer::Unknown => (Status::Pending, state.verdict, PairFate::Spent),
+        Consumer::Ours => (Status::Submitted, Verdict::Indeterminate, PairFate::Spent),
+    };
     Next {
         state: State {
-            status: Status::Pending,
+            status,
+            verdict,
             holds_pair: false,
             ..*state
         },
-        pair: match consumer {
-            Consumer::Foreign => PairFate::Quarantine,
-            Consumer::Unknown => PairFate::Spent,
-        },
+        pair,
         due: Due::Now,
     }
 }

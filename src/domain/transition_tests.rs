@@ -24,8 +24,8 @@ fn events() -> Vec<Event> {
         Event::Succeeded,
         Event::EffectMissing,
         Event::ConsumedByForeign,
-        Event::ConsumerBeyondReach(Presence::Present),
-        Event::ConsumerBeyondReach(Presence::Absent),
+        Event::ConsumerBeyondReach,
+        Event::IdlePairConsumed(Consumer::Ours),
         Event::IdlePairConsumed(Consumer::Foreign),
         Event::IdlePairConsumed(Consumer::Unknown),
         Event::ResolvedPaid,
@@ -102,6 +102,7 @@ fn legal_transitions_are_exactly_these() {
         (Pending, "deferred", Pending),
         (Building, "claim_lapsed", Pending),
         (Building, "envelope_recorded", Submitted),
+        (Building, "idle_pair_consumed", Submitted),
         (Building, "idle_pair_consumed", Pending),
         (Building, "deferred", Pending),
     ];
@@ -179,7 +180,7 @@ fn a_dead_pair_is_used_again_unless_there_is_a_gap_below_it() {
 fn an_indeterminate_row_is_settled_by_evidence_or_by_staff_and_never_sent() {
     let unknown = next(
         &state(Status::Confirming),
-        &Event::ConsumerBeyondReach(Presence::Present),
+        &Event::ConsumerBeyondReach,
         BUDGET,
     )
     .expect("legal")

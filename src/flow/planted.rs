@@ -1,6 +1,7 @@
 //! Bugs planted on purpose, in builds that only tests make: what finds nothing wrong with these finds nothing.
 
 use crate::domain::classify::{Cause, SendAnswer};
+use crate::domain::plan::AccountState;
 use crate::domain::submission::{Event, Gap};
 use crate::ledger::{Change, Submission};
 
@@ -9,7 +10,10 @@ use crate::ledger::{Change, Submission};
 pub(super) fn rebuild_on_timeout(row: &Submission, answer: &SendAnswer, change: Change) -> Change {
     match answer {
         SendAnswer::Unknown(_) => Change {
-            account_sequence: row.pair.map(|pair| pair.sequence),
+            account: row.pair.map(|pair| AccountState::Present {
+                sequence: pair.sequence,
+                since_ledger: None,
+            }),
             ..Change::new(
                 row,
                 Event::ProvenDead(Cause::expired(), Gap::Below),

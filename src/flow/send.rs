@@ -24,6 +24,9 @@ pub struct Sender {
 pub struct SendDelays {
     /// After an answer that says nothing.
     pub unknown: Duration,
+    /// After bytes were handed over once more: whoever waits for a slow answer must be able to note it, since a resend in
+    /// between makes it stale.
+    pub under_way: Duration,
     /// After `TRY_AGAIN_LATER`: as long as a ban lasts.
     pub ban: Duration,
     /// After an acknowledgement: as long as a queue keeps an envelope.
@@ -36,11 +39,12 @@ const QUEUE_LEDGERS: u32 = 5;
 const BAN_LEDGERS: u32 = 10;
 
 impl SendDelays {
-    /// The delays of a network that closes a ledger in that time.
+    /// The delays of a network that closes a ledger in that time, at nodes that are waited for so long.
     #[must_use]
-    pub fn for_close_time(close: Duration) -> Self {
+    pub fn new(close: Duration, send_timeout: Duration) -> Self {
         Self {
             unknown: close,
+            under_way: send_timeout + close,
             ban: close * BAN_LEDGERS,
             acknowledged: close * QUEUE_LEDGERS,
         }

@@ -76,12 +76,11 @@ async fn postgres_durability(url: &str) -> Result<String, LedgerError> {
     let durability = setting(&probe, "SHOW synchronous_commit").await?;
     let fsync = setting(&probe, "SHOW fsync").await?;
     probe.close().await?;
-    if durability == "off" {
-        return Err(LedgerError::Unfit(
-            "synchronous_commit is off: a commit could be lost after its envelope was sent; \
-             set it to on, or at least to local"
-                .to_owned(),
-        ));
+    if !matches!(durability.as_str(), "on" | "remote_apply") {
+        return Err(LedgerError::Unfit(format!(
+            "synchronous_commit is {durability}: a commit could be lost, here or by a failover, after its envelope \
+             was sent; set it to on"
+        )));
     }
     if fsync == "off" {
         tracing::warn!(

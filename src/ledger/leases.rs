@@ -16,8 +16,13 @@ use super::{Ledger, clock};
 use crate::domain::ids::SubmissionId;
 use crate::domain::submission::Status;
 
+/// Envelopes of one row, or why one of them cannot be read.
+type Attempts = Result<Vec<Attempt>, LedgerError>;
+
 impl Ledger {
     /// Every row that holds a pair, with the envelopes of the pair that are not settled. The pool bounds them.
+    ///
+    /// A row that cannot be read keeps its pair and is left out, loudly: it must not keep the others from being settled.
     ///
     /// # Errors
     /// [`LedgerError`].
@@ -36,16 +41,22 @@ impl Ledger {
         for row in rows {
             let now: Millis = row.try_get("", "db_now")?;
             let model = Model::from_query_result(&row, "")?;
-            let claim_until = model.claim_until;
-            let submission = Submission::try_from(model)?;
-            let attempts = attempts.remove(&submission.id).unwrap_or_default();
-            leases.extend(lease(submission, claim_until, attempts, now));
+            let (id, claim_until) = (SubmissionId(model.id), model.claim_until);
+            let attempts = attempts.remove(&id).unwrap_or(Ok(Vec::new()));
+            match Submission::try_from(model).and_then(|row| Ok((row, attempts?))) {
+                Ok((submission, attempts)) => {
+                    leases.extend(lease(submission, claim_until, attempts, now));
+                }
+                Err(error) => {
+                    tracing::error!(submission = %id, %error, "a lease is left alone: staff must look at this");
+                }
+            }
         }
         Ok(leases)
     }
 
     /// Envelopes of held pairs that are not settled, by row, oldest first.
-    async fn unsettled(&self) -> Result<HashMap<SubmissionId, Vec<Attempt>>, LedgerError> {
+    async fn unsettled(&self) -> Result<HashMap<SubmissionId, Attempts>, LedgerError> {
         let holders = Entity::find()
             .select_only()
             .column(Column::Id)
@@ -57,28 +68,35 @@ impl Ledger {
             .order_by(attempt::Column::Id, Order::Asc)
             .all(self.store.reader())
             .await?;
-        let mut attempts: HashMap<_, Vec<_>> = HashMap::new();
+        let mut attempts: HashMap<_, Attempts> = HashMap::new();
         for row in rows {
-            let attempt = Attempt::try_from(row)?;
-            attempts
-                .entry(attempt.submission)
-                .or_default()
-                .push(attempt);
+            let id = SubmissionId(row.submission_id);
+            let of_row = attempts.entry(id).or_insert(Ok(Vec::new()));
+            match (&mut *of_row, Attempt::try_from(row)) {
+                (Ok(known), Ok(attempt)) => known.push(attempt),
+                (Ok(_), Err(error)) => *of_row = Err(error),
+                (Err(_), _) => {}
+            }
         }
         Ok(attempts)
     }
 
-    /// Rows whose outcome is out of reach, longest untouched first, each with the envelopes of the pair in question.
+    /// Rows whose outcome is out of reach, in the order of their identities, each with the envelopes of the pair in
+    /// question. Goes on after the row of `after`.
     ///
     /// # Errors
     /// [`LedgerError`].
     pub async fn indeterminate(
         &self,
+        after: Option<SubmissionId>,
         limit: u64,
     ) -> Result<Vec<(Submission, Vec<Attempt>)>, LedgerError> {
-        let rows = Entity::find()
-            .filter(Expr::cust("verdict = 'INDETERMINATE'"))
-            .order_by(Column::UpdatedAt, Order::Asc)
+        let mut query = Entity::find().filter(Expr::cust("verdict = 'INDETERMINATE'"));
+        if let Some(after) = after {
+            query = query.filter(Column::Id.gt(after.0));
+        }
+        let rows = query
+            .order_by(Column::Id, Order::Asc)
             .limit(limit)
             .all(self.store.reader())
             .await?;

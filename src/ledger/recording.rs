@@ -10,6 +10,7 @@ use super::transition::{Brings, Move, cause, illegal, locked, transit};
 use super::types::{Applied, Change, Claim, Envelope, LedgerError, Submission};
 use super::{Ledger, clock};
 use crate::domain::ids::{SubmissionId, Version};
+use crate::domain::plan::AccountState;
 use crate::domain::submission::{Event, PairFate, Status};
 
 impl Ledger {
@@ -230,7 +231,8 @@ fn detail(
     tell(
         "account_sequence",
         change
-            .account_sequence
+            .account
+            .and_then(AccountState::sequence)
             .map(|number| json!(number.to_string())),
     );
     tell("evidence", change.evidence.clone());

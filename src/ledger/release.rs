@@ -11,6 +11,7 @@ use super::entity::{attempt, channel};
 use super::transition::Move;
 use super::types::{ChannelState, LedgerError, Submission};
 use crate::domain::ids::{Pair, SubmissionId};
+use crate::domain::plan::AccountState;
 use crate::domain::submission::{Event, PairFate};
 
 /// Carries out what the domain decided about the rows' pairs.
@@ -56,16 +57,21 @@ fn given(done: &Move<'_>, held: Option<Pair>) -> Result<Option<Give>, LedgerErro
     Ok(Some(match (fate, held) {
         (PairFate::Keep | PairFate::Lease, _) => return Ok(None),
         (_, None) => return Err(broken(before, "a pair is given back that is not held")),
-        (PairFate::Spent, Some(pair)) => {
-            let used = change
-                .account_sequence
-                .map_or(pair.sequence, |sequence| sequence.max(pair.sequence));
-            Give::Free(following(before, used)?)
-        }
+        (PairFate::Spent, Some(pair)) => match change.account {
+            Some(AccountState::Absent) => {
+                Give::Quarantine("it no longer exists on the network".to_owned())
+            }
+            Some(AccountState::Present { sequence, .. }) => {
+                Give::Free(following(before, sequence.max(pair.sequence))?)
+            }
+            None => Give::Free(following(before, pair.sequence)?),
+        },
         (PairFate::Unused, Some(pair)) => Give::Free(pair.sequence),
-        (PairFate::Reseed, Some(_)) => match change.account_sequence {
-            Some(sequence) => Give::Free(following(before, sequence)?),
-            None => {
+        (PairFate::Reseed, Some(_)) => match change.account {
+            Some(AccountState::Present { sequence, .. }) => {
+                Give::Free(following(before, sequence)?)
+            }
+            Some(AccountState::Absent) | None => {
                 Give::Quarantine("a gap below its pair, and its sequence was not told".to_owned())
             }
         },

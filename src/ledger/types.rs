@@ -8,6 +8,7 @@ use crate::domain::classify::Cause;
 use crate::domain::ids::{AccountId, Fence, Pair, SubmissionId, TxHash, Version};
 use crate::domain::key::{Fingerprint, IdempotencyKey, JobId, KeyTag, Tenant};
 use crate::domain::operation::OperationKind;
+use crate::domain::plan::AccountState;
 use crate::domain::schedule::Priority;
 use crate::domain::submission::{Budget, Event, IllegalEvent, State};
 
@@ -208,8 +209,9 @@ pub struct Change {
     pub evidence: Option<Value>,
     /// The hash that decided.
     pub tx_hash: Option<TxHash>,
-    /// The account's `seqNum` as the deciding snapshot had it: the next sequence of a freed account follows it.
-    pub account_sequence: Option<i64>,
+    /// The account as the deciding snapshot had it: the next sequence of a freed account follows its `seqNum`, and an
+    /// account that is gone is set aside.
+    pub account: Option<AccountState>,
     /// Who did it: a role, or a staff member's key.
     pub actor: String,
 }
@@ -379,7 +381,7 @@ impl Change {
             last_error: None,
             evidence: None,
             tx_hash: None,
-            account_sequence: None,
+            account: None,
             actor: actor.to_owned(),
         }
     }

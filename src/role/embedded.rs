@@ -272,7 +272,7 @@ fn assemble(parts: Ingredients<'_>) -> Result<Roles, StartError> {
         ledger.clone(),
         rpc.clone(),
         Arc::clone(&chain),
-        SendDelays::for_close_time(close),
+        SendDelays::new(close, RPC_TIMEOUT),
     ));
     let settings = app::submit_settings(&config.submit, &config.fees);
     let submitter = Submitter::new(

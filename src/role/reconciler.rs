@@ -33,7 +33,7 @@ pub async fn run(config: &ReconcilerConfig, shutdown: CancellationToken) -> Resu
         ledger.clone(),
         rpc,
         Arc::clone(&chain),
-        SendDelays::for_close_time(close),
+        SendDelays::new(close, config.rpc.send_timeout),
     ));
     let settings = app::reconcile_settings(&config.submit, &config.fees, close);
     let identity = Identity { network, treasury };

@@ -30,7 +30,7 @@ pub async fn run(config: &WorkerConfig, shutdown: CancellationToken) -> Result<(
     let rpc = app::rpc(&config.rpc, &network)?;
     app::confirm_network(&rpc, &network, &shutdown).await?;
     let chain = Arc::new(Chain::default());
-    let delays = SendDelays::for_close_time(close);
+    let delays = SendDelays::new(close, config.rpc.send_timeout);
     let sender = Arc::new(Sender::new(ledger.clone(), rpc, Arc::clone(&chain), delays));
     let identity = Identity {
         network,

@@ -5,7 +5,8 @@ use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
 use tender::domain::classify::Cause;
 use tender::domain::ids::{AccountId, SubmissionId, TxHash};
-use tender::domain::submission::{Event, Gap, Presence};
+use tender::domain::plan::AccountState;
+use tender::domain::submission::{Event, Gap};
 use tender::flow::keys::Scope;
 use tender::ledger::{Applied, Change, ClaimOutcome, Envelope, Submission};
 
@@ -60,7 +61,10 @@ async fn row(server: &Server, id: SubmissionId) -> Submission {
 async fn happens(server: &Server, id: SubmissionId, event: Event) {
     let change = Change {
         evidence: Some(json!({"ledger": 1234, "proof": "test"})),
-        account_sequence: Some(42),
+        account: Some(AccountState::Present {
+            sequence: 42,
+            since_ledger: None,
+        }),
         ..Change::new(&row(server, id).await, event, "test")
     };
     let applied = server.ledger.apply(change).await.expect("applied");
@@ -92,7 +96,7 @@ async fn what_the_network_may_have_is_neither_cancelled_nor_requeued() {
     assert_eq!(refused["retryable"], json!(true));
     happens(&server, id, Event::Acknowledged).await;
     problem(act(&server, id, "requeue").await, 409, "outcome_unknown").await;
-    happens(&server, id, Event::ConsumerBeyondReach(Presence::Present)).await;
+    happens(&server, id, Event::ConsumerBeyondReach).await;
     problem(act(&server, id, "requeue").await, 409, "outcome_unknown").await;
     problem(act(&server, id, "cancel").await, 409, "not_cancellable").await;
     assert_eq!(text(&read(&server, id).await, "verdict"), "INDETERMINATE");

@@ -10,6 +10,7 @@ use tender::domain::classify::{Cause, Class};
 use tender::domain::ids::{AccountId, Pair, SubmissionId, TxHash};
 use tender::domain::key::Fingerprint;
 use tender::domain::operation::OperationKind;
+use tender::domain::plan::AccountState;
 use tender::domain::schedule::Priority;
 use tender::domain::submission::{Budget, Event};
 use tender::ledger::{
@@ -34,6 +35,14 @@ pub const RULES: Rules = Rules {
     resend_after: Duration::from_secs(5),
     max_in_flight: None,
 };
+
+/// An account at that sequence.
+pub fn at(sequence: i64) -> AccountState {
+    AccountState::Present {
+        sequence,
+        since_ledger: None,
+    }
+}
 
 /// What keeps the database.
 enum Keep {

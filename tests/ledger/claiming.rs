@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use tender::domain::ids::{Pair, SubmissionId};
 use tender::domain::schedule::Priority;
-use tender::domain::submission::{Event, Presence, Status};
+use tender::domain::submission::{Event, Status};
 use tender::ledger::{Change, ClaimOutcome, Ledger, Rules};
 
 use crate::bed::{Bed, ON_CHAIN, RULES, done, envelope};
@@ -182,8 +182,7 @@ async fn the_cap_holds_among_processes(bed: Bed) {
     bed.channels(10).await;
     // A row whose outcome is out of reach does not count.
     let lost = bed.confirming("lost").await;
-    bed.apply(&lost, Event::ConsumerBeyondReach(Presence::Present))
-        .await;
+    bed.apply(&lost, Event::ConsumerBeyondReach).await;
     let ledgers = [bed.another(CAPPED).await, bed.another(CAPPED).await];
     let mut claims = Vec::new();
     for n in 0..10 {

@@ -130,9 +130,15 @@ async fn a_database_that_may_forget_commits_is_refused() {
     .await;
     let error = refusal(&bed.url).await;
     assert!(matches!(&error, LedgerError::Unfit(_)), "{error}");
-    // On the primary's disk is enough.
+    // On the primary's disk alone it does not survive a failover.
     bed.sql(&format!(
         "ALTER DATABASE {name} SET synchronous_commit = local"
+    ))
+    .await;
+    let error = refusal(&bed.url).await;
+    assert!(matches!(&error, LedgerError::Unfit(_)), "{error}");
+    bed.sql(&format!(
+        "ALTER DATABASE {name} SET synchronous_commit = remote_apply"
     ))
     .await;
     Ledger::connect(&bed.url, 2, RULES).await.unwrap();

@@ -1,9 +1,10 @@
 //! What each outcome does to the pair: its account, its envelopes, and the row that held it.
 
-use tender::domain::submission::{Category, Consumer, Event, Gap, Presence, Status, Verdict};
+use tender::domain::plan::AccountState;
+use tender::domain::submission::{Category, Consumer, Event, Gap, Status, Verdict};
 use tender::ledger::{Change, Channel, ChannelState, Submission};
 
-use crate::bed::{Bed, ON_CHAIN, done, terminal, transient};
+use crate::bed::{Bed, ON_CHAIN, at, done, terminal, transient};
 
 /// The sequence of the first pair of an account.
 const SEQ: i64 = ON_CHAIN + 1;
@@ -12,8 +13,8 @@ const SEQ: i64 = ON_CHAIN + 1;
 #[derive(Clone)]
 struct Case {
     event: Event,
-    /// `seqNum` in the deciding snapshot.
-    seq_num: Option<i64>,
+    /// The account in the deciding snapshot.
+    seen: Option<AccountState>,
     row: (Status, Verdict, bool),
     /// Account state and its next sequence, if that matters.
     account: (ChannelState, Option<i64>),
@@ -23,17 +24,18 @@ struct Case {
 const FREE: ChannelState = ChannelState::Free;
 const LEASED: ChannelState = ChannelState::Leased;
 const ASIDE: ChannelState = ChannelState::Quarantined;
+const GONE: Option<AccountState> = Some(AccountState::Absent);
 
 fn case(
     event: Event,
-    seq_num: Option<i64>,
+    seen: Option<AccountState>,
     row: (Status, Verdict, bool),
     account: (ChannelState, Option<i64>),
 ) -> Case {
     let settled = !row.2 || matches!(event, Event::ProvenDead(..));
     Case {
         event,
-        seq_num,
+        seen,
         row,
         account,
         settled,
@@ -50,14 +52,17 @@ fn landed() -> Vec<Case> {
     let spent = (FREE, Some(SEQ + 1));
     vec![
         case(Succeeded, None, paid, spent),
-        case(Succeeded, Some(SEQ), paid, spent),
+        case(Succeeded, Some(at(SEQ)), paid, spent),
+        // Its payment is found, but it was merged away since.
+        case(Succeeded, GONE, paid, (ASIDE, None)),
+        case(LedgerFailed(transient()), GONE, again, (ASIDE, None)),
         // Somebody used later sequences too: the next one follows the chain.
-        case(Succeeded, Some(SEQ + 5), paid, (FREE, Some(SEQ + 6))),
+        case(Succeeded, Some(at(SEQ + 5)), paid, (FREE, Some(SEQ + 6))),
         // A snapshot of a node that lags cannot bring a used sequence back.
-        case(Succeeded, Some(SEQ - 1), paid, spent),
-        case(EffectMissing, Some(SEQ), missing, spent),
-        case(LedgerFailed(transient()), Some(SEQ), again, spent),
-        case(LedgerFailed(terminal()), Some(SEQ), failed, spent),
+        case(Succeeded, Some(at(SEQ - 1)), paid, spent),
+        case(EffectMissing, Some(at(SEQ)), missing, spent),
+        case(LedgerFailed(transient()), Some(at(SEQ)), again, spent),
+        case(LedgerFailed(terminal()), Some(at(SEQ)), failed, spent),
     ]
 }
 
@@ -69,18 +74,18 @@ fn lost() -> Vec<Case> {
     let expired = (Status::Failed, Verdict::Expired, false);
     let beyond = (Status::Confirming, Verdict::Indeterminate, false);
     let dead = |cause, gap| ProvenDead(cause, gap);
-    let behind = Some(SEQ - 4);
+    let behind = Some(at(SEQ - 4));
     let reseeded = (FREE, Some(SEQ - 3));
     vec![
         case(
             dead(transient(), Gap::None),
-            Some(SEQ - 1),
+            Some(at(SEQ - 1)),
             kept,
             (LEASED, None),
         ),
         case(
             dead(terminal(), Gap::None),
-            Some(SEQ - 1),
+            Some(at(SEQ - 1)),
             expired,
             (FREE, Some(SEQ)),
         ),
@@ -88,25 +93,20 @@ fn lost() -> Vec<Case> {
         case(dead(terminal(), Gap::Below), behind, expired, reseeded),
         // Without the account's sequence the next one would be a guess.
         case(dead(terminal(), Gap::Below), None, expired, (ASIDE, None)),
-        case(ConsumedByForeign, Some(SEQ), again, (ASIDE, None)),
+        case(ConsumedByForeign, Some(at(SEQ)), again, (ASIDE, None)),
         case(
-            ConsumerBeyondReach(Presence::Present),
-            Some(SEQ + 2),
+            ConsumerBeyondReach,
+            Some(at(SEQ + 2)),
             beyond,
             (FREE, Some(SEQ + 3)),
         ),
-        case(
-            ConsumerBeyondReach(Presence::Absent),
-            None,
-            beyond,
-            (ASIDE, None),
-        ),
+        case(ConsumerBeyondReach, GONE, beyond, (ASIDE, None)),
     ]
 }
 
 async fn each_outcome_moves_row_account_and_envelopes_together(bed: Bed) {
     for (n, case) in [landed(), lost()].concat().into_iter().enumerate() {
-        let name = format!("{n}: {:?} at {:?}", case.event, case.seq_num);
+        let name = format!("{n}: {:?} at {:?}", case.event, case.seen);
         let account = tender::domain::ids::AccountId([u8::try_from(n).unwrap() + 1; 32]);
         bed.ledger
             .add_channels(&[(account, ON_CHAIN)])
@@ -115,7 +115,7 @@ async fn each_outcome_moves_row_account_and_envelopes_together(bed: Bed) {
         let row = bed.confirming(&format!("key-{n}")).await;
         assert_eq!(row.pair.unwrap().account, account, "{name}");
         let change = Change {
-            account_sequence: case.seq_num,
+            account: case.seen,
             ..Change::new(&row, case.event, "test")
         };
         let after = done(bed.ledger.apply(change).await.unwrap());
@@ -190,7 +190,7 @@ async fn an_idle_pair_goes_back_unused_or_is_found_used(bed: Bed) {
             .await;
         let name = format!("{event:?}");
         let change = Change {
-            account_sequence: Some(SEQ + 2),
+            account: Some(at(SEQ + 2)),
             ..Change::new(&row, event, "test")
         };
         let row = done(bed.ledger.apply(change).await.unwrap());
@@ -239,10 +239,8 @@ async fn the_next_envelope_takes_the_pair_of_the_dead_one(bed: Bed) {
 async fn a_late_find_settles_a_row_whose_outcome_was_out_of_reach(bed: Bed) {
     let account = bed.channels(1).await[0];
     let row = bed.confirming("key").await;
-    let row = bed
-        .apply(&row, Event::ConsumerBeyondReach(Presence::Present))
-        .await;
-    let found = bed.ledger.indeterminate(10).await.unwrap();
+    let row = bed.apply(&row, Event::ConsumerBeyondReach).await;
+    let found = bed.ledger.indeterminate(None, 10).await.unwrap();
     assert_eq!(found.len(), 1);
     assert_eq!(
         (found[0].0.id, found[0].1.len()),
@@ -262,7 +260,7 @@ async fn a_late_find_settles_a_row_whose_outcome_was_out_of_reach(bed: Bed) {
         bed.channel(account).await.leased_by,
         Some(other.submission.id)
     );
-    assert_eq!(bed.ledger.indeterminate(10).await.unwrap().len(), 0);
+    assert_eq!(bed.ledger.indeterminate(None, 10).await.unwrap().len(), 0);
 }
 
 async fn an_account_set_aside_returns_only_when_verified(bed: Bed) {

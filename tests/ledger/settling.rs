@@ -3,7 +3,7 @@
 use tender::domain::submission::Event;
 use tender::ledger::{Change, ChannelState};
 
-use crate::bed::{Bed, done, terminal};
+use crate::bed::{Bed, at, done, terminal};
 
 on_both!(each_account_of_a_batch_goes_on_after_its_own_sequence);
 
@@ -16,8 +16,8 @@ async fn each_account_of_a_batch_goes_on_after_its_own_sequence(bed: Bed) {
         changes.push(Change::new(&row, Event::Succeeded, "test"));
     }
     // Two are further than their pair says, one failed in the ledger, and one of the rows is none.
-    changes[1].account_sequence = Some(500);
-    changes[2].account_sequence = Some(600);
+    changes[1].account = Some(at(500));
+    changes[2].account = Some(at(600));
     changes[2].event = Event::LedgerFailed(terminal());
     let stranger = Change::of(
         tender::domain::ids::SubmissionId(uuid::Uuid::new_v4()),
@@ -25,10 +25,7 @@ async fn each_account_of_a_batch_goes_on_after_its_own_sequence(bed: Bed) {
         Event::Succeeded,
         "test",
     );
-    let expected: Vec<_> = changes
-        .iter()
-        .map(|change| change.account_sequence)
-        .collect();
+    let expected = [None, Some(500), Some(600), None];
     let applied = bed
         .ledger
         .apply_all([changes, vec![stranger]].concat())

@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use serde_json::json;
 use tender::domain::ids::{SubmissionId, TxHash, Version};
-use tender::domain::submission::{Event, Gap, Presence, Status};
+use tender::domain::submission::{Event, Gap, Status};
 use tender::ledger::{Applied, Change, SendPlan, SendState};
 
-use crate::bed::{Bed, RULES, done, terminal, transient};
+use crate::bed::{Bed, RULES, at, done, terminal, transient};
 
 async fn the_log_has_one_line_per_transition(bed: Bed) {
     bed.channels(1).await;
     let row = bed.confirming("key").await;
     let change = Change {
         evidence: Some(json!({"ledger": 7})),
-        account_sequence: Some(101),
+        account: Some(at(101)),
         tx_hash: Some(TxHash([9; 32])),
         ..Change::new(&row, Event::Succeeded, "reconciler")
     };
@@ -291,9 +291,7 @@ async fn what_the_row_asks_for_is_kept_and_forgotten_with_the_flight(bed: Bed) {
         unchanged.sending, row.sending,
         "said nothing, changed nothing"
     );
-    let row = bed
-        .apply(&unchanged, Event::ConsumerBeyondReach(Presence::Present))
-        .await;
+    let row = bed.apply(&unchanged, Event::ConsumerBeyondReach).await;
     assert_eq!(
         row.sending,
         SendState::Waiting,

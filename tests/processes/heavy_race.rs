@@ -63,7 +63,7 @@ async fn submitter(deployment: &Deployment) -> Submitter {
         PATIENCE,
     );
     let chain = Arc::new(Chain::default());
-    let delays = SendDelays::for_close_time(CLOSE);
+    let delays = SendDelays::new(CLOSE, Duration::from_secs(5));
     let sender = Sender::new(ledger.clone(), rpc.unwrap(), Arc::clone(&chain), delays);
     let identity = Identity {
         network,

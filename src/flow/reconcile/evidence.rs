@@ -2,9 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::Snapshot;
-use crate::domain::ids::TxHash;
-use crate::domain::plan::AccountState;
+use super::assess::Snapshot;
+use crate::domain::ids::{Pair, TxHash};
 use crate::ledger::{Attempt, Lease};
 use crate::stellar::rpc::{Landed, Lookup};
 
@@ -47,29 +46,26 @@ pub(super) fn dead(lease: &Lease, snapshot: &Snapshot) -> Value {
 
 /// The pair is used, and what is known of its consumer.
 pub(super) fn consumed(
-    lease: &Lease,
+    attempts: &[Attempt],
+    pair: Pair,
     snapshot: &Snapshot,
     consumer: Option<TxHash>,
     oldest_ledger: Option<u32>,
 ) -> Value {
     json!({
         "proof": if consumer.is_some() { "consumer_seen" } else { "none" },
-        "sequence": lease.pair.sequence.to_string(),
+        "sequence": pair.sequence.to_string(),
         "consumer": consumer.map(|hash| hash.to_string()),
         "oldest_ledger": oldest_ledger,
-        "hashes": hashes(&lease.attempts),
+        "hashes": hashes(attempts),
         "snapshot": account(snapshot),
     })
 }
 
 fn account(snapshot: &Snapshot) -> Value {
-    let sequence = match snapshot.state {
-        AccountState::Absent => None,
-        AccountState::Present { sequence, .. } => Some(sequence.to_string()),
-    };
     json!({
         "ledger": snapshot.ledger,
-        "account_sequence": sequence,
+        "account_sequence": snapshot.state.sequence().map(|sequence| sequence.to_string()),
         "closed_ledger": snapshot.closed.ledger,
         "closed_at": snapshot.closed.close_time.to_string(),
     })

@@ -54,8 +54,7 @@ impl Landings {
             let page = match rpc.effects_since(&cursor, &watch).await {
                 Ok(page) => page,
                 Err(fault) => {
-                    // The cursor may have left the node's history: start over rather than ask the same for ever.
-                    self.cursor = None;
+                    self.lost(fault);
                     return Err(fault);
                 }
             };
@@ -69,6 +68,16 @@ impl Landings {
             }
         }
         seen.ok_or(Fault::Malformed)
+    }
+
+    /// Nothing is waited for until events are told again.
+    fn lost(&mut self, fault: Fault) {
+        self.read_to = None;
+        match fault {
+            // The cursor may have left the node's history: start over rather than ask the same for ever.
+            Fault::Rpc(_) | Fault::Malformed | Fault::UnknownStatus => self.cursor = None,
+            Fault::Connect | Fault::Reset | Fault::Timeout | Fault::Http(_) => {}
+        }
     }
 
     fn advance(&mut self, ledger: u32) {

@@ -2,15 +2,18 @@
 //! processes may run it at any time: each transition is compare-and-set, and the loser of a race wastes a call.
 //!
 //! One pass: settle what the treasury's events name, then hold the rest against one snapshot of their accounts, then do
-//! what [`crate::domain::plan`] says.
+//! what [`crate::domain::plan`] says. Beside the passes, rows of unknown outcome are looked up again from time to time.
 
 mod aside;
+mod assess;
+mod consumer;
 mod evidence;
 mod landed;
+mod late;
 mod look_up;
+mod scans;
 mod steps;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -22,22 +25,21 @@ use tokio_util::sync::CancellationToken;
 use super::chain::Chain;
 use super::send::Sender;
 use crate::domain::classify::Fault;
-use crate::domain::ids::AccountId;
-use crate::domain::plan::{self, AccountState, Held, Sending, Step};
-use crate::domain::submission::Status;
-use crate::ledger::{Applied, Lease, Ledger, LedgerError, SendState};
+use crate::ledger::{Applied, Change, Ledger, LedgerError};
 use crate::stellar::keyring::Identity;
-use crate::stellar::rpc::{Rpc, Seen};
+use crate::stellar::rpc::Rpc;
 use crate::stellar::signer::Signer;
 use aside::Aside;
+use assess::Assessed;
 use landed::Landings;
+use scans::Scans;
 
-/// How often rows of unknown outcome are looked up again.
-const INDETERMINATE_PERIOD: Duration = Duration::from_secs(30);
 /// Shortest pause between two looks at the chain.
 const SHORTEST_POLL: Duration = Duration::from_millis(100);
 /// Steps carried out at once: each is a few calls and a transition.
 const STEPS_AT_ONCE: usize = 8;
+/// Rows settled under one commit.
+const SETTLED_AT_ONCE: usize = 200;
 
 /// Settles rows and gives pairs back, on evidence.
 pub struct Reconciler {
@@ -50,6 +52,7 @@ pub struct Reconciler {
     settings: ReconcileSettings,
     landed: tokio::sync::Mutex<Landings>,
     aside: Aside,
+    scans: Scans,
 }
 
 /// Bounds of the reconciler.
@@ -72,9 +75,11 @@ pub struct Report {
     pub settled: usize,
     /// Envelopes sent again.
     pub resent: usize,
+    /// Rows, or all of them, that could not be dealt with: the next pass tries again.
+    pub faults: usize,
 }
 
-/// Why a pass ended early. Nothing is lost: the next pass starts from the ledger and the chain again.
+/// Why something was not done. Nothing is lost: the next pass starts from the ledger and the chain again.
 #[derive(Debug, thiserror::Error)]
 pub enum ReconcileError {
     /// The ledger did not answer.
@@ -105,6 +110,7 @@ impl Reconciler {
         let rpc = sender.rpc().clone();
         Self {
             ledger,
+            scans: Scans::new(&rpc),
             rpc,
             sender,
             identity,
@@ -118,25 +124,36 @@ impl Reconciler {
 
     /// Runs until cancelled. `freed` is notified whenever capacity came free.
     pub async fn run(&self, freed: &Notify, shutdown: &CancellationToken) {
+        futures::future::join(
+            self.pass_again_and_again(freed, shutdown),
+            self.look_up_late(freed, shutdown),
+        )
+        .await;
+        self.aside.finish().await;
+    }
+
+    async fn pass_again_and_again(&self, freed: &Notify, shutdown: &CancellationToken) {
         let mut passed = None::<(u32, Instant)>;
-        let mut looked_up = Instant::now();
         while !shutdown.is_cancelled() {
-            match self.round(passed, &mut looked_up).await {
+            let pause = match self.round(passed).await {
                 Ok(Some((ledger, report))) => {
                     passed = Some((ledger, Instant::now()));
                     if report.settled > 0 {
                         freed.notify_one();
                     }
+                    self.pause(passed)
                 }
-                Ok(None) => {}
-                Err(error) => tracing::warn!(%error, "the reconciler will look again"),
-            }
+                Ok(None) => self.pause(passed),
+                Err(error) => {
+                    tracing::warn!(%error, "the reconciler will look again");
+                    self.settings.interval
+                }
+            };
             tokio::select! {
                 () = shutdown.cancelled() => break,
-                () = tokio::time::sleep(self.pause(passed)) => {}
+                () = tokio::time::sleep(pause) => {}
             }
         }
-        self.aside.finish().await;
     }
 
     /// Until shortly before the next ledger is expected, then in short steps: few calls, and settled soon after a close.
@@ -152,7 +169,6 @@ impl Reconciler {
     async fn round(
         &self,
         passed: Option<(u32, Instant)>,
-        looked_up: &mut Instant,
     ) -> Result<Option<(u32, Report)>, ReconcileError> {
         let ledger = self.look_at_chain().await?;
         let due =
@@ -160,156 +176,97 @@ impl Reconciler {
         if !due {
             return Ok(None);
         }
-        let mut report = self.pass().await?;
-        if looked_up.elapsed() >= INDETERMINATE_PERIOD {
-            *looked_up = Instant::now();
-            report.settled += self.look_up_indeterminate().await?;
-        }
-        Ok(Some((ledger, report)))
+        Ok(Some((ledger, self.pass().await?)))
     }
 
     /// Reads the treasury's events since the last look; the answer also tells the last ledger.
     ///
     /// # Errors
-    /// The network did not answer.
+    /// The network did not answer. A node that only keeps its events back is asked for its last ledger.
     pub async fn look_at_chain(&self) -> Result<u32, ReconcileError> {
         let mut landed = self.landed.lock().await;
-        let seen = landed.poll(&self.rpc, &self.identity, &self.chain).await?;
+        let seen = match landed.poll(&self.rpc, &self.identity, &self.chain).await {
+            Ok(seen) => seen,
+            Err(fault) => {
+                tracing::debug!(
+                    fault = fault.code(),
+                    "events are not told: hashes are looked up"
+                );
+                let seen = self.rpc.latest().await?;
+                self.chain.observe(seen);
+                seen
+            }
+        };
         Ok(seen.ledger)
     }
 
-    /// One pass over the leases.
+    /// One pass over the leases. What could not be done for some rows keeps none of the others waiting.
     ///
     /// # Errors
-    /// The ledger or the network did not answer; what was settled before stays settled.
+    /// The ledger does not tell its leases.
     pub async fn pass(&self) -> Result<Report, ReconcileError> {
         let leases = self.ledger.leases().await?;
         let mut report = Report {
             leases: leases.len(),
             ..Report::default()
         };
+        self.scans.retain(&leases);
         let (changes, open) = self.landed.lock().await.settle(&self.identity, leases);
-        report.settled += applied(&self.ledger.apply_all(changes).await?);
-        self.execute_all(self.assess(open).await?, &mut report)
-            .await?;
+        self.settle_landed(&changes, &mut report).await;
+        match self.assess(open).await {
+            Ok(steps) => self.execute_all(steps, &mut report).await,
+            Err(error) => report.note(&error),
+        }
         Ok(report)
     }
 
-    /// Several steps at once, and all of them, whatever becomes of one: rows do not wait for each other.
-    async fn execute_all(
-        &self,
-        steps: Vec<Assessed>,
-        report: &mut Report,
-    ) -> Result<(), ReconcileError> {
-        let mut executing = stream::iter(steps)
-            .map(|assessed| async move {
-                let mut part = Report::default();
-                let executed = self.execute(assessed, &mut part).await;
-                (executed, part)
-            })
-            .buffer_unordered(STEPS_AT_ONCE);
-        let mut outcome = Ok(());
-        while let Some((executed, part)) = executing.next().await {
-            report.settled += part.settled;
-            report.resent += part.resent;
-            outcome = outcome.and(executed);
-        }
-        outcome
-    }
-
-    /// Holds leases against snapshots of their accounts. Each answer is judged alone, by its own ledger.
-    async fn assess(&self, leases: Vec<Lease>) -> Result<Vec<Assessed>, ReconcileError> {
-        let mut open: HashMap<AccountId, Lease> = leases
-            .into_iter()
-            .map(|lease| (lease.pair.account, lease))
-            .collect();
-        let accounts: Vec<_> = open.keys().copied().collect();
-        let mut steps = Vec::new();
-        if accounts.is_empty() {
-            return Ok(steps);
-        }
-        for page in self.rpc.accounts(&accounts).await? {
-            let Some(closed) = self
-                .chain
-                .latest()
-                .filter(|seen| seen.ledger <= page.ledger)
-            else {
-                tracing::debug!(ledger = page.ledger, "a snapshot from the past is ignored");
-                continue;
-            };
-            for (account, state) in page.accounts {
-                if let Some(lease) = open.remove(&account) {
-                    let step = plan::assess(&held(&lease), state, closed.close_time);
-                    let snapshot = Snapshot {
-                        ledger: page.ledger,
-                        state,
-                        closed,
-                    };
-                    steps.push(Assessed {
-                        lease,
-                        snapshot,
-                        step,
-                    });
+    /// Many rows under one commit; one by one where that fails, so that none keeps the others from being settled.
+    async fn settle_landed(&self, changes: &[Change], report: &mut Report) {
+        for changes in changes.chunks(SETTLED_AT_ONCE) {
+            match self.ledger.apply_all(changes.to_vec()).await {
+                Ok(outcomes) => report.settled += outcomes.iter().filter(|one| done(one)).count(),
+                Err(error) => {
+                    tracing::warn!(%error, "rows are settled one by one");
+                    for change in changes {
+                        match self.ledger.apply(change.clone()).await {
+                            Ok(outcome) => report.settled += usize::from(done(&outcome)),
+                            Err(error) => report.note(&error.into()),
+                        }
+                    }
                 }
             }
         }
-        Ok(steps)
+    }
+
+    /// Several steps at once, and all of them, whatever becomes of one: rows do not wait for each other.
+    async fn execute_all(&self, steps: Vec<Assessed>, report: &mut Report) {
+        let mut executing = stream::iter(steps)
+            .map(|assessed| async move {
+                let mut part = Report::default();
+                if let Err(error) = self.execute(assessed, &mut part).await {
+                    part.note(&error);
+                }
+                part
+            })
+            .buffer_unordered(STEPS_AT_ONCE);
+        while let Some(part) = executing.next().await {
+            report.settled += part.settled;
+            report.resent += part.resent;
+            report.faults += part.faults;
+        }
     }
 }
 
-/// An account in one snapshot: what every decision about its pair stands on.
-#[derive(Clone, Copy, Debug)]
-struct Snapshot {
-    /// The snapshot's own ledger.
-    ledger: u32,
-    /// The account.
-    state: AccountState,
-    /// A ledger at or before the snapshot's, with its close time.
-    closed: Seen,
-}
-
-/// A lease and what the snapshot says to do about it.
-struct Assessed {
-    lease: Lease,
-    snapshot: Snapshot,
-    step: Step,
-}
-
-/// The rules' view of a lease.
-fn held(lease: &Lease) -> Held {
-    let sending = match lease.submission.state.status {
-        Status::Submitted | Status::Confirming => match &lease.submission.sending {
-            SendState::Resend(_) if lease.send_due => Sending::ResendDue,
-            SendState::RaiseFee { required, .. } if lease.send_due => Sending::RaiseDue {
-                required: *required,
-            },
-            SendState::Waiting | SendState::Resend(_) | SendState::RaiseFee { .. } => {
-                Sending::Waiting
-            }
-            SendState::Stopped(cause) => Sending::Stopped(cause.clone()),
-        },
-        Status::Pending
-        | Status::Building
-        | Status::Confirmed
-        | Status::Failed
-        | Status::Cancelled
-        | Status::Simulated => Sending::Idle,
-    };
-    Held {
-        pair: lease.pair,
-        max_times: lease
-            .attempts
-            .iter()
-            .map(|attempt| attempt.envelope.max_time)
-            .collect(),
-        sending,
+impl Report {
+    fn note(&mut self, error: &ReconcileError) {
+        self.faults += 1;
+        tracing::warn!(%error, "left for the next pass");
     }
 }
 
-/// How many transitions were written.
-fn applied(outcomes: &[Applied]) -> usize {
-    outcomes
-        .iter()
-        .filter(|outcome| matches!(outcome, Applied::Done(_)))
-        .count()
+fn done(outcome: &Applied) -> bool {
+    match outcome {
+        Applied::Done(_) => true,
+        Applied::Stale | Applied::Illegal(_) | Applied::NotFound => false,
+    }
 }

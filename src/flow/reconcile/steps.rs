@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use super::aside::Place;
-use super::{Assessed, ReconcileError, Reconciler, Report, Snapshot, evidence};
+use super::assess::{Assessed, Snapshot};
+use super::{ReconcileError, Reconciler, Report, evidence};
 use crate::domain::classify::Cause;
-use crate::domain::fees::{self, RefusedBid};
-use crate::domain::plan::{AccountState, Step};
-use crate::domain::submission::{Consumer, Event, Gap, Presence, Status};
+use crate::domain::fees::{self, NextBid, RefusedBid};
+use crate::domain::plan::Step;
+use crate::domain::submission::{Event, Gap, Status};
 use crate::ledger::{Applied, Attempt, Change, Envelope, Lease, SendPlan, SendState, Submission};
 use crate::stellar::envelope::SignedEnvelope;
 use crate::stellar::fee_bump::fee_bump;
-use crate::stellar::rpc::Consumer as Scanned;
 
 impl Reconciler {
     pub(super) async fn execute(
@@ -37,20 +37,14 @@ impl Reconciler {
                 at_ledger: Some(ledger),
             } if self.landed.lock().await.will_tell(ledger) => {}
             Step::LookUp { at_ledger } => {
-                report.settled += usize::from(
-                    self.look_up(&lease, &snapshot, at_ledger, Presence::Present)
-                        .await?,
-                );
+                report.settled += usize::from(self.look_up(&lease, &snapshot, at_ledger).await?);
             }
             Step::IdleConsumed { at_ledger } => {
                 report.settled +=
                     usize::from(self.idle_consumed(&lease, &snapshot, at_ledger).await?);
             }
             Step::AccountGone => {
-                report.settled += usize::from(
-                    self.look_up(&lease, &snapshot, None, Presence::Absent)
-                        .await?,
-                );
+                report.settled += usize::from(self.look_up(&lease, &snapshot, None).await?);
             }
         }
         Ok(())
@@ -95,7 +89,7 @@ impl Reconciler {
         let change = Change {
             last_error: Some(cause.code.clone()),
             evidence: Some(evidence::dead(lease, snapshot)),
-            account_sequence: sequence(snapshot),
+            account: Some(snapshot.state),
             ..Change::new(
                 &lease.submission,
                 Event::ProvenDead(cause, gap),
@@ -114,7 +108,7 @@ impl Reconciler {
             return Ok(false);
         };
         let change = Change {
-            sending: Some(SendPlan::Resend(self.sender.delays().unknown)),
+            sending: Some(SendPlan::Resend(self.sender.delays().under_way)),
             ..Change::new(&lease.submission, Event::ResendBegun, "reconciler")
         };
         let Applied::Done(row) = self.ledger.apply(change).await? else {
@@ -145,9 +139,19 @@ impl Reconciler {
             operations: refused_operations(lease),
             required,
         };
-        let Some(fee) = fees::raised_bid(refused, inner.envelope.fee, self.settings.max_fee) else {
-            tracing::warn!(submission = %lease.submission.id, required, "the fee ceiling is below what the network asks");
-            return self.wait_for_lower_fees(lease).await;
+        let bumps = lease.attempts.iter().map(|attempt| &attempt.envelope);
+        let highest = bumps
+            .filter(|bump| bump.inner_hash == Some(inner.envelope.hash))
+            .map(|bump| bump.fee)
+            .max();
+        let ceiling = self.settings.max_fee;
+        let fee = match fees::next_bid(refused, inner.envelope.fee, highest, ceiling) {
+            NextBid::Raise(fee) => fee,
+            NextBid::Repeat => return self.resend(lease).await,
+            NextBid::Wait => {
+                tracing::warn!(submission = %lease.submission.id, required, "the fee ceiling is below what the network asks");
+                return self.wait_for_lower_fees(lease).await;
+            }
         };
         let bump = match fee_bump(
             &self.identity.network,
@@ -195,42 +199,6 @@ impl Reconciler {
         };
         self.write(change).await.map(|_| false)
     }
-
-    /// A pair that nothing of ours could have used is used: by whom, as far as the chain tells.
-    async fn idle_consumed(
-        &self,
-        lease: &Lease,
-        snapshot: &Snapshot,
-        at_ledger: Option<u32>,
-    ) -> Result<bool, ReconcileError> {
-        // Usually the row has moved meanwhile: it was recorded, sent and included since it was read.
-        let now = self.ledger.submission(lease.submission.id).await?;
-        if now.is_none_or(|now| now.version != lease.submission.version) {
-            return Ok(false);
-        }
-        let found = match at_ledger {
-            Some(ledger) => match self.rpc.consumer(lease.pair, ledger, ledger).await? {
-                Scanned::Found(found) => Some(found.inspected.hash),
-                Scanned::NotSeen { .. } => None,
-            },
-            None => None,
-        };
-        let consumer = if found.is_some() {
-            Consumer::Foreign
-        } else {
-            Consumer::Unknown
-        };
-        let change = Change {
-            evidence: Some(evidence::consumed(lease, snapshot, found, None)),
-            account_sequence: sequence(snapshot),
-            ..Change::new(
-                &lease.submission,
-                Event::IdlePairConsumed(consumer),
-                "reconciler",
-            )
-        };
-        self.write(change).await
-    }
 }
 
 /// Tells what was written; with evidence when staff must look at it.
@@ -244,14 +212,6 @@ fn report_written(row: &Submission, event: &str, alarm: Option<serde_json::Value
         None => {
             tracing::info!(submission = %id, event, status, verdict, "settled by evidence");
         }
-    }
-}
-
-/// The account's `seqNum` in the snapshot.
-pub(super) fn sequence(snapshot: &Snapshot) -> Option<i64> {
-    match snapshot.state {
-        AccountState::Absent => None,
-        AccountState::Present { sequence, .. } => Some(sequence),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::domain::classify::Fault;
 
 use super::Rpc;
 use super::calls::Method;
-use super::wire::{Params, number};
+use super::wire::{Health, Params, number};
 
 /// A ledger that an answer tells of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,5 +36,14 @@ impl Rpc {
             ledger: answer.sequence,
             close_time: answer.close_time,
         })
+    }
+
+    /// The oldest ledger that the node keeps.
+    ///
+    /// # Errors
+    /// [`Fault`] without a usable answer.
+    pub async fn oldest_ledger(&self) -> Result<u32, Fault> {
+        let health: Health = self.call(Method::GetHealth, Params::none()).await?;
+        Ok(health.oldest_ledger)
     }
 }

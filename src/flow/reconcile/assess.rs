@@ -1,0 +1,100 @@
+//! Holding leases against snapshots of their accounts.
+
+use std::collections::HashMap;
+
+use super::{ReconcileError, Reconciler};
+use crate::domain::ids::AccountId;
+use crate::domain::plan::{self, AccountState, Held, Sending, Step};
+use crate::domain::submission::Status;
+use crate::ledger::{Lease, SendState};
+use crate::stellar::rpc::Seen;
+
+/// An account in one snapshot: what every decision about its pair stands on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Snapshot {
+    /// The snapshot's own ledger.
+    pub ledger: u32,
+    /// The account.
+    pub state: AccountState,
+    /// A ledger at or before the snapshot's, with its close time.
+    pub closed: Seen,
+}
+
+/// A lease and what the snapshot says to do about it.
+pub(super) struct Assessed {
+    pub lease: Lease,
+    pub snapshot: Snapshot,
+    pub step: Step,
+}
+
+impl Reconciler {
+    /// What to do about each lease. Each answer of the network is judged alone, by its own ledger.
+    pub(super) async fn assess(&self, leases: Vec<Lease>) -> Result<Vec<Assessed>, ReconcileError> {
+        let mut open: HashMap<AccountId, Lease> = leases
+            .into_iter()
+            .map(|lease| (lease.pair.account, lease))
+            .collect();
+        let accounts: Vec<_> = open.keys().copied().collect();
+        let mut steps = Vec::new();
+        if accounts.is_empty() {
+            return Ok(steps);
+        }
+        for page in self.rpc.accounts(&accounts).await? {
+            let Some(closed) = self
+                .chain
+                .latest()
+                .filter(|seen| seen.ledger <= page.ledger)
+            else {
+                tracing::debug!(ledger = page.ledger, "a snapshot from the past is ignored");
+                continue;
+            };
+            for (account, state) in page.accounts {
+                if let Some(lease) = open.remove(&account) {
+                    let step = plan::assess(&held(&lease), state, closed.close_time);
+                    let snapshot = Snapshot {
+                        ledger: page.ledger,
+                        state,
+                        closed,
+                    };
+                    steps.push(Assessed {
+                        lease,
+                        snapshot,
+                        step,
+                    });
+                }
+            }
+        }
+        Ok(steps)
+    }
+}
+
+/// The rules' view of a lease.
+pub(super) fn held(lease: &Lease) -> Held {
+    let sending = match lease.submission.state.status {
+        Status::Submitted | Status::Confirming => match &lease.submission.sending {
+            SendState::Resend(_) if lease.send_due => Sending::ResendDue,
+            SendState::RaiseFee { required, .. } if lease.send_due => Sending::RaiseDue {
+                required: *required,
+            },
+            SendState::Waiting | SendState::Resend(_) | SendState::RaiseFee { .. } => {
+                Sending::Waiting
+            }
+            SendState::Stopped(cause) => Sending::Stopped(cause.clone()),
+        },
+        Status::Pending
+        | Status::Building
+        | Status::Confirmed
+        | Status::Failed
+        | Status::Cancelled
+        | Status::Simulated => Sending::Idle,
+    };
+    Held {
+        pair: lease.pair,
+        max_times: lease
+            .attempts
+            .iter()
+            .map(|attempt| attempt.envelope.max_time)
+            .collect(),
+        sending,
+    }
+}

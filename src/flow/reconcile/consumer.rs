@@ -1,0 +1,184 @@
+//! None of our hashes is indexed, but the pair is used: by whom? Not found is not foreign: only a consumer that is seen
+//! decides.
+
+use super::assess::Snapshot;
+use super::look_up::Proof;
+use super::scans::Scanned;
+use super::{ReconcileError, Reconciler, evidence};
+use crate::domain::plan::{Conclusion, conclude};
+use crate::domain::submission::{Consumer, Event};
+use crate::ledger::{Attempt, Change, Lease, Submission};
+use crate::stellar::effect::{self, Effect};
+use crate::stellar::rpc::Consumed;
+
+/// Who used a pair, as far as ledgers were read for it.
+enum Identified {
+    /// A transaction that is ours by hash, or by the key's tag and what it does.
+    Ours(Box<Consumed>),
+    /// A transaction that is not ours.
+    Foreign(Box<Consumed>),
+    /// None was seen, though it may still be: an index lags, a node did not answer, or ledgers are still being read.
+    NotYet,
+    /// None was seen, and no node's history reaches back to it; the oldest ledger of them all, if they were asked.
+    BeyondReach(Option<u32>),
+}
+
+impl Reconciler {
+    /// Settles a row by the transaction that used its pair.
+    pub(super) async fn settle_by_consumer(
+        &self,
+        lease: &Lease,
+        snapshot: &Snapshot,
+        at_ledger: Option<u32>,
+    ) -> Result<bool, ReconcileError> {
+        let Some(effect) = self.expected(&lease.submission) else {
+            return Ok(false);
+        };
+        let first_sent = lease
+            .attempts
+            .iter()
+            .map(|attempt| attempt.sent_after_ledger)
+            .min()
+            .unwrap_or(0);
+        let range = at_ledger.map_or((first_sent + 1, snapshot.ledger), |ledger| (ledger, ledger));
+        match self.identify(&lease.submission, &lease.attempts, range, &effect) {
+            Identified::Ours(found) => self.settle_found(lease, snapshot, &found, &effect).await,
+            Identified::Foreign(found) => self.set_aside(lease, snapshot, &found).await,
+            Identified::NotYet => self.keep_looking(lease, snapshot).await,
+            Identified::BeyondReach(oldest) => {
+                self.give_up(lease, snapshot, "consumer_beyond_reach", oldest)
+                    .await
+            }
+        }
+    }
+
+    /// A pair that nothing known of ours could have used is used: by whom, as far as the chain tells.
+    pub(super) async fn idle_consumed(
+        &self,
+        lease: &Lease,
+        snapshot: &Snapshot,
+        at_ledger: Option<u32>,
+    ) -> Result<bool, ReconcileError> {
+        // Usually the row has moved meanwhile: it was recorded, sent and included since it was read.
+        let row = &lease.submission;
+        let now = self.ledger.submission(row.id).await?;
+        if now.is_none_or(|now| now.version != row.version) {
+            return Ok(false);
+        }
+        let Some(effect) = self.expected(row) else {
+            return Ok(false);
+        };
+        // Envelopes that were proven dead are asked about too: a proof is only as good as the node that gave it.
+        let mut attempts = self.ledger.attempts(row.id).await?;
+        attempts.retain(|attempt| attempt.envelope.pair == lease.pair);
+        let identified = match at_ledger {
+            Some(ledger) => self.identify(row, &attempts, (ledger, ledger), &effect),
+            // Later sequences are used too, and none of them was handed out.
+            None => Identified::BeyondReach(None),
+        };
+        let (consumer, found, oldest) = match identified {
+            Identified::Ours(found) => (Consumer::Ours, Some(found.inspected.hash), None),
+            Identified::Foreign(found) => (Consumer::Foreign, Some(found.inspected.hash), None),
+            Identified::BeyondReach(oldest) => (Consumer::Unknown, None, oldest),
+            Identified::NotYet => return Ok(false),
+        };
+        let change = Change {
+            evidence: Some(evidence::consumed(
+                &attempts, lease.pair, snapshot, found, oldest,
+            )),
+            tx_hash: found.filter(|_| consumer == Consumer::Ours),
+            account: Some(snapshot.state),
+            ..Change::new(row, Event::IdlePairConsumed(consumer), "reconciler")
+        };
+        self.write(change).await
+    }
+
+    /// As far as scans have come: they go on aside.
+    fn identify(
+        &self,
+        row: &Submission,
+        attempts: &[Attempt],
+        (from, to): (u32, u32),
+        effect: &Effect,
+    ) -> Identified {
+        let Some(pair) = row.pair else {
+            return Identified::NotYet;
+        };
+        match self.scans.ask(row.id, pair, from, to) {
+            Scanned::Found(found) if self.is_ours(row, attempts, &found, effect) => {
+                Identified::Ours(found)
+            }
+            Scanned::Found(found) => Identified::Foreign(found),
+            Scanned::NotYet => Identified::NotYet,
+            Scanned::BeyondReach(oldest) => Identified::BeyondReach(Some(oldest)),
+        }
+    }
+
+    /// By hash; or by the key's tag, if what it does matches too.
+    fn is_ours(
+        &self,
+        row: &Submission,
+        attempts: &[Attempt],
+        found: &Consumed,
+        effect: &Effect,
+    ) -> bool {
+        let seen = &found.inspected;
+        let by_hash = attempts.iter().any(|attempt| {
+            let envelope = &attempt.envelope;
+            envelope.hash == seen.hash
+                || envelope.inner_hash == Some(seen.hash)
+                || seen.inner_hash == Some(envelope.hash)
+        });
+        let same_payload = seen.operation.as_ref().is_some_and(|(payer, operation)| {
+            *payer == self.identity.treasury
+                && effect::expected(&self.identity.network, *payer, operation) == *effect
+        });
+        by_hash || (seen.tag == Some(row.tag) && same_payload)
+    }
+
+    /// The consumer is ours: the index lags behind the ledgers, or the record of this envelope was lost.
+    async fn settle_found(
+        &self,
+        lease: &Lease,
+        snapshot: &Snapshot,
+        found: &Consumed,
+        effect: &Effect,
+    ) -> Result<bool, ReconcileError> {
+        let hash = found.inspected.hash;
+        let lookup = self.rpc.transaction(hash, effect).await?;
+        match conclude(&[lookup.finding]) {
+            Conclusion::Decided(_, outcome) => {
+                let proof = Proof {
+                    hash,
+                    lookup: &lookup,
+                    attempts: &lease.attempts,
+                    snapshot: Some(snapshot),
+                };
+                self.settle(&lease.submission, &proof, outcome).await
+            }
+            Conclusion::KeepLooking | Conclusion::Scan => self.keep_looking(lease, snapshot).await,
+        }
+    }
+
+    async fn set_aside(
+        &self,
+        lease: &Lease,
+        snapshot: &Snapshot,
+        found: &Consumed,
+    ) -> Result<bool, ReconcileError> {
+        let hash = Some(found.inspected.hash);
+        let change = Change {
+            evidence: Some(evidence::consumed(
+                &lease.attempts,
+                lease.pair,
+                snapshot,
+                hash,
+                None,
+            )),
+            last_error: Some("foreign_consumer".to_owned()),
+            account: Some(snapshot.state),
+            ..Change::new(&lease.submission, Event::ConsumedByForeign, "reconciler")
+        };
+        self.write(change).await
+    }
+}
