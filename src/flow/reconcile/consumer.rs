@@ -30,10 +30,8 @@ impl Reconciler {
         lease: &Lease,
         snapshot: &Snapshot,
         at_ledger: Option<u32>,
+        effect: &Effect,
     ) -> Result<bool, ReconcileError> {
-        let Some(effect) = self.expected(&lease.submission) else {
-            return Ok(false);
-        };
         let first_sent = lease
             .attempts
             .iter()
@@ -41,8 +39,8 @@ impl Reconciler {
             .min()
             .unwrap_or(0);
         let range = at_ledger.map_or((first_sent + 1, snapshot.ledger), |ledger| (ledger, ledger));
-        match self.identify(&lease.submission, &lease.attempts, range, &effect) {
-            Identified::Ours(found) => self.settle_found(lease, snapshot, &found, &effect).await,
+        match self.identify(&lease.submission, &lease.attempts, range, effect) {
+            Identified::Ours(found) => self.settle_found(lease, snapshot, &found, effect).await,
             Identified::Foreign(found) => self.set_aside(lease, snapshot, &found).await,
             Identified::NotYet => self.keep_looking(lease, snapshot).await,
             Identified::BeyondReach(oldest) => {

@@ -6,10 +6,9 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::look_up::Proof;
+use super::look_up::ByHash;
 use super::{ReconcileError, Reconciler};
 use crate::domain::ids::SubmissionId;
-use crate::domain::plan::{Conclusion, conclude};
 use crate::ledger::{Attempt, Submission};
 
 /// How often some of the rows are looked up.
@@ -71,21 +70,9 @@ impl Reconciler {
         let Some(effect) = self.expected(row) else {
             return Ok(false);
         };
-        let looked = self.look_hashes_up(row, attempts, &effect).await;
-        match conclude(&looked.findings()) {
-            Conclusion::Decided(place, outcome) => {
-                let Some((hash, lookup)) = looked.at(place) else {
-                    return Ok(false);
-                };
-                let proof = Proof {
-                    hash,
-                    lookup,
-                    attempts,
-                    snapshot: None,
-                };
-                self.settle(row, &proof, outcome).await
-            }
-            Conclusion::KeepLooking | Conclusion::Scan => Ok(false),
+        match self.settle_by_hash(row, attempts, None, &effect).await? {
+            ByHash::Told { written } => Ok(written),
+            ByHash::NotTold | ByHash::NotIndexed => Ok(false),
         }
     }
 }

@@ -17,8 +17,21 @@ use crate::stellar::rpc::{Lookup, Rpc};
 /// Look-ups of one row under way at once.
 const LOOK_UPS_AT_ONCE: usize = 4;
 
+/// What looking a row's hashes up came to.
+pub(super) enum ByHash {
+    /// An outcome; whether it was written.
+    Told {
+        /// A rival may have been faster.
+        written: bool,
+    },
+    /// Nothing yet.
+    NotTold,
+    /// No node has one of them.
+    NotIndexed,
+}
+
 /// What the look-ups of a pair's hashes found, by hash; `None` where no node answered.
-pub(super) struct Looked(Vec<(TxHash, Option<Lookup>)>);
+struct Looked(Vec<(TxHash, Option<Lookup>)>);
 
 /// What makes an outcome safe to believe.
 #[derive(Clone, Copy)]
@@ -34,14 +47,14 @@ pub(super) struct Proof<'a> {
 }
 
 impl Looked {
-    pub(super) fn findings(&self) -> Vec<Finding> {
+    fn findings(&self) -> Vec<Finding> {
         self.0
             .iter()
             .map(|(_, lookup)| finding(lookup.as_ref()))
             .collect()
     }
 
-    pub(super) fn at(&self, place: usize) -> Option<(TxHash, &Lookup)> {
+    fn at(&self, place: usize) -> Option<(TxHash, &Lookup)> {
         let (hash, lookup) = self.0.get(place)?;
         Some((*hash, lookup.as_ref()?))
     }
@@ -62,25 +75,45 @@ impl Reconciler {
         let Some(effect) = self.expected(&lease.submission) else {
             return Ok(false);
         };
-        let looked = self
-            .look_hashes_up(&lease.submission, &lease.attempts, &effect)
-            .await;
-        match conclude(&looked.findings()) {
-            Conclusion::Decided(place, outcome) => {
-                let Some((hash, lookup)) = looked.at(place) else {
-                    return Ok(false);
-                };
-                let proof = Proof {
-                    hash,
-                    lookup,
-                    attempts: &lease.attempts,
-                    snapshot: Some(snapshot),
-                };
-                self.settle(&lease.submission, &proof, outcome).await
+        let (row, attempts) = (&lease.submission, &lease.attempts);
+        match self
+            .settle_by_hash(row, attempts, Some(snapshot), &effect)
+            .await?
+        {
+            ByHash::Told { written } => Ok(written),
+            ByHash::NotTold => self.keep_looking(lease, snapshot).await,
+            ByHash::NotIndexed => {
+                self.settle_by_consumer(lease, snapshot, at_ledger, &effect)
+                    .await
             }
-            Conclusion::KeepLooking => self.keep_looking(lease, snapshot).await,
-            Conclusion::Scan => self.settle_by_consumer(lease, snapshot, at_ledger).await,
         }
+    }
+
+    /// Settles a row by the transactions that have one of its hashes.
+    pub(super) async fn settle_by_hash(
+        &self,
+        row: &Submission,
+        attempts: &[Attempt],
+        snapshot: Option<&Snapshot>,
+        effect: &Effect,
+    ) -> Result<ByHash, ReconcileError> {
+        let looked = self.look_hashes_up(row, attempts, effect).await;
+        let (place, outcome) = match conclude(&looked.findings()) {
+            Conclusion::Decided(place, outcome) => (place, outcome),
+            Conclusion::KeepLooking => return Ok(ByHash::NotTold),
+            Conclusion::Scan => return Ok(ByHash::NotIndexed),
+        };
+        let Some((hash, lookup)) = looked.at(place) else {
+            return Ok(ByHash::NotTold);
+        };
+        let proof = Proof {
+            hash,
+            lookup,
+            attempts,
+            snapshot,
+        };
+        let written = self.settle(row, &proof, outcome).await?;
+        Ok(ByHash::Told { written })
     }
 
     /// The effect that the row's payment leaves.
@@ -98,7 +131,7 @@ impl Reconciler {
     }
 
     /// Every hash that may have used the row's pair, at the node in use, and where that decides nothing at every other.
-    pub(super) async fn look_hashes_up(
+    async fn look_hashes_up(
         &self,
         row: &Submission,
         attempts: &[Attempt],
