@@ -6,7 +6,6 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::schedule::Priority;
 use crate::ledger::{Ledger, LedgerError};
 use crate::queue::{Job, Pushed, Queue, QueueError};
 
@@ -20,7 +19,7 @@ pub struct Feed {
 /// Bounds of the feed.
 #[derive(Clone, Copy, Debug)]
 pub struct FeedSettings {
-    /// Jobs of one lane that may wait in the queue.
+    /// Jobs of one lane that may wait in the queue, those of rows that hold a pair aside: the pool bounds them.
     pub window: u64,
     /// A job not taken for so long is pushed again under the same id: the queue refuses it unless it was lost.
     pub redispatch_after: Duration,
@@ -50,38 +49,26 @@ impl Feed {
         }
     }
 
-    /// One round: as many due rows of each lane as there is capacity to run. Returns how many jobs the queue took.
-    ///
-    /// More than the capacity would only be handed back by workers that find no channel free.
+    /// One round: as many due rows as can run now. Returns how many jobs the queue took.
     ///
     /// # Errors
     /// The ledger or the queue did not answer.
     pub async fn run_once(&self) -> Result<usize, FeedError> {
-        let window = self.settings.window.min(self.ledger.capacity().await?);
-        let mut taken = 0;
-        if window == 0 {
-            return Ok(taken);
-        }
-        for lane in Priority::ALL {
-            let due = self
-                .ledger
-                .take_due(lane, window, self.settings.redispatch_after)
-                .await?;
-            let jobs: Vec<_> = due
-                .into_iter()
-                .map(|dispatch| Job {
-                    id: dispatch.job,
-                    submission: dispatch.id,
-                    lane: dispatch.priority,
-                })
-                .collect();
-            let pushed = self.queue.push(&jobs).await?;
-            taken += pushed
-                .iter()
-                .filter(|pushed| **pushed == Pushed::New)
-                .count();
-        }
-        Ok(taken)
+        let due = self
+            .ledger
+            .take_due(self.settings.window, self.settings.redispatch_after)
+            .await?;
+        let jobs: Vec<_> = due
+            .into_iter()
+            .map(|dispatch| Job {
+                id: dispatch.job,
+                submission: dispatch.id,
+                lane: dispatch.priority,
+            })
+            .collect();
+        let pushed = self.queue.push(&jobs).await?;
+        let taken = pushed.iter().filter(|pushed| **pushed == Pushed::New);
+        Ok(taken.count())
     }
 
     /// Runs until cancelled: on every nudge, and on a period in case a nudge got lost.
