@@ -1,6 +1,7 @@
 //! Feed: pushes due rows to their lanes, a bounded window at a time. The queue holds hints only: whatever it loses is
 //! pushed again from the ledger.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -14,6 +15,8 @@ pub struct Feed {
     ledger: Ledger,
     queue: Queue,
     settings: FeedSettings,
+    /// Whether jobs of rows that are marked as dispatched may be missing in the queue.
+    doubt: AtomicBool,
 }
 
 /// Bounds of the feed.
@@ -46,6 +49,7 @@ impl Feed {
             ledger,
             queue,
             settings,
+            doubt: AtomicBool::new(false),
         }
     }
 
@@ -54,9 +58,22 @@ impl Feed {
     /// # Errors
     /// The ledger or the queue did not answer.
     pub async fn run_once(&self) -> Result<usize, FeedError> {
+        // Asked first, so that no row is marked for a queue that is away.
+        if self.queue.forgot().await? {
+            tracing::info!(
+                "the queue is new or lost its jobs; what was dispatched is pushed again"
+            );
+            self.doubt.store(true, Ordering::Relaxed);
+        }
+        // Rows are in doubt from being marked to being pushed: a round may end in between.
+        let redispatch_after = if self.doubt.swap(true, Ordering::Relaxed) {
+            Duration::ZERO
+        } else {
+            self.settings.redispatch_after
+        };
         let due = self
             .ledger
-            .take_due(self.settings.window, self.settings.redispatch_after)
+            .take_due(self.settings.window, redispatch_after)
             .await?;
         let jobs: Vec<_> = due
             .into_iter()
@@ -67,6 +84,7 @@ impl Feed {
             })
             .collect();
         let pushed = self.queue.push(&jobs).await?;
+        self.doubt.store(false, Ordering::Relaxed);
         let taken = pushed.iter().filter(|pushed| **pushed == Pushed::New);
         Ok(taken.count())
     }
