@@ -40,7 +40,12 @@ impl Desk {
                 transient_failures: 5,
                 claims: 1,
             },
-            ..crate::app::staff_rules()
+            backoff: |_, _, _| Duration::ZERO,
+            backoff_base: Duration::ZERO,
+            backoff_max: Duration::ZERO,
+            claim_ttl: Duration::from_secs(30),
+            resend_after: Duration::from_secs(5),
+            max_in_flight: None,
         };
         let url = format!("sqlite:{}", file.display());
         let ledger = Ledger::connect(&url, 2, rules).await.unwrap();
