@@ -21,8 +21,9 @@ use crate::stellar::network::NetworkId;
 use crate::stellar::rpc::{BadNode, Rpc};
 use crate::stellar::signer::{BadSecret, Signer};
 
-/// How long a claim lasts: building takes milliseconds, so whoever holds one this long is gone.
-const CLAIM_TTL: Duration = Duration::from_secs(30);
+/// How long a claim lasts. Between claiming and recording a worker signs, which takes milliseconds, and waits for nothing
+/// but the ledger: whoever holds a claim this long is gone, or finds it ended and cannot record.
+const CLAIM_TTL: Duration = Duration::from_secs(4);
 /// How often the feed looks without being nudged.
 const FEED_PERIOD: Duration = Duration::from_secs(1);
 /// When a job that nobody took is pushed again.
@@ -260,5 +261,17 @@ pub fn reconcile_settings(
         interval: submit.reconcile_interval,
         close_time: close,
         max_fee: fees.max_abs_fee,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn claims_of_a_dead_worker_end_within_five_seconds() {
+        // As often as the reconciler looks by default.
+        let look = Duration::from_secs(1);
+        assert!(staff_rules().claim_ttl + look <= Duration::from_secs(5));
     }
 }

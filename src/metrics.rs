@@ -54,7 +54,7 @@ impl Metrics {
             )?,
             queue_depth: gauges(
                 "outbox_queue_depth",
-                "Submissions in the ledger",
+                "Submissions that are not at their end yet",
                 &["status", "priority"],
             )?,
             latency: histograms(
@@ -144,9 +144,9 @@ impl Metrics {
         self.stuck.set(gauge(count as u64));
     }
 
-    /// What the ledger holds now. A status and priority that is not listed has none.
+    /// What the ledger holds now that is not at its end yet. A status and priority that is not listed has none.
     pub fn set_depth(&self, counts: &[(Status, Priority, u64)]) {
-        for status in Status::ALL {
+        for status in Status::ALL.into_iter().filter(|it| !it.is_terminal()) {
             for priority in Priority::ALL {
                 let count = counts
                     .iter()
@@ -240,6 +240,7 @@ mod tests {
         metrics.set_channels(3, 2, 1);
         metrics.http_answered("BREW", 405, Duration::from_millis(1));
         let text = metrics.render().expect("text");
+        assert!(!text.contains(r#"status="confirmed"}"#), "{text}");
         for line in [
             r#"outbox_ops_total{kind="payment",outcome="failed",priority="NORMAL"} 1"#,
             r#"outbox_queue_depth{priority="LOW",status="pending"} 0"#,

@@ -14,6 +14,9 @@ mod desk;
 #[path = "queue/figures.rs"]
 mod figures;
 
+#[path = "queue/refilling.rs"]
+mod refilling;
+
 #[path = "queue/outages.rs"]
 mod outages;
 

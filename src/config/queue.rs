@@ -7,14 +7,14 @@ use super::setting::Setting;
 static WINDOW: Setting = Setting::number(
     "QUEUE_WINDOW",
     "500",
-    ("jobs", 1, 5_000),
+    ("jobs", 2, 5_000),
     "How many jobs of one priority wait in the queue at most; the rest waits in the ledger. Bounds the memory of Redis.",
 );
 static CONCURRENCY: Setting = Setting::number(
     "QUEUE_CONCURRENCY",
     "32",
-    ("jobs", 1, 1_024),
-    "How many jobs one worker process runs at once. Not above QUEUE_WINDOW.",
+    ("jobs", 2, 1_024),
+    "How many jobs one worker process runs at once; a quarter of them, at least one, only critical ones. Not above QUEUE_WINDOW.",
 );
 
 static SETTINGS: &[&Setting] = &[&WINDOW, &CONCURRENCY];

@@ -85,6 +85,8 @@ pub enum Event {
     Requeued,
     /// Put off without using an attempt: a pause, a halt, or no channel free.
     Deferred,
+    /// Whoever claimed it cannot sign for the account of its pair: the account is for staff to look at.
+    ChannelUnusable,
 }
 
 impl Event {
@@ -95,7 +97,8 @@ impl Event {
             Self::EffectMissing
             | Self::ConsumedByForeign
             | Self::ConsumerBeyondReach
-            | Self::IdlePairConsumed(_) => true,
+            | Self::IdlePairConsumed(_)
+            | Self::ChannelUnusable => true,
             Self::Claimed
             | Self::ClaimLapsed
             | Self::EnvelopeRecorded
@@ -135,6 +138,7 @@ impl Event {
             Self::Cancelled => "cancelled",
             Self::Requeued => "requeued",
             Self::Deferred => "deferred",
+            Self::ChannelUnusable => "channel_unusable",
         }
     }
 }

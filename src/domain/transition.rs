@@ -73,7 +73,8 @@ fn pending(state: &State, event: &Event) -> Option<Next> {
         | Event::ConsumerBeyondReach
         | Event::ResolvedPaid
         | Event::ResolvedNotPaid
-        | Event::Requeued => None,
+        | Event::Requeued
+        | Event::ChannelUnusable => None,
     }
 }
 
@@ -112,6 +113,17 @@ fn building(state: &State, event: &Event, budget: Budget) -> Option<Next> {
             },
             pair: PairFate::Unused,
             due: Due::Unchanged,
+        }),
+        // Dropping the pair is safe: nothing was recorded under this claim, and whatever was before is proven dead.
+        Event::ChannelUnusable => Some(Next {
+            state: State {
+                status: Status::Pending,
+                holds_pair: false,
+                claims: state.claims.saturating_sub(1),
+                ..*state
+            },
+            pair: PairFate::Quarantine,
+            due: Due::Now,
         }),
         Event::Claimed
         | Event::ResendBegun
@@ -188,7 +200,8 @@ fn in_flight(state: &State, event: &Event, budget: Budget) -> Option<Next> {
         | Event::ResolvedNotPaid
         | Event::Cancelled
         | Event::Requeued
-        | Event::Deferred => None,
+        | Event::Deferred
+        | Event::ChannelUnusable => None,
     }
 }
 
@@ -234,7 +247,8 @@ fn indeterminate(state: &State, event: &Event, budget: Budget) -> Option<Next> {
         | Event::IdlePairConsumed(_)
         | Event::Cancelled
         | Event::Requeued
-        | Event::Deferred => None,
+        | Event::Deferred
+        | Event::ChannelUnusable => None,
     }
 }
 
@@ -266,7 +280,8 @@ fn failed(state: &State, event: &Event) -> Option<Next> {
         | Event::ResolvedPaid
         | Event::ResolvedNotPaid
         | Event::Cancelled
-        | Event::Deferred => None,
+        | Event::Deferred
+        | Event::ChannelUnusable => None,
     }
 }
 

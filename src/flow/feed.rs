@@ -1,12 +1,12 @@
 //! Feed: pushes due rows to their lanes, a bounded window at a time. The queue holds hints only: whatever it loses is
 //! pushed again from the ledger.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::schedule::Priority;
 use crate::ledger::{Ledger, LedgerError};
 use crate::queue::{Job, Pushed, Queue, QueueError};
 
@@ -15,12 +15,14 @@ pub struct Feed {
     ledger: Ledger,
     queue: Queue,
     settings: FeedSettings,
+    /// Whether jobs of rows that are marked as dispatched may be missing in the queue.
+    doubt: AtomicBool,
 }
 
 /// Bounds of the feed.
 #[derive(Clone, Copy, Debug)]
 pub struct FeedSettings {
-    /// Jobs of one lane that may wait in the queue.
+    /// Jobs of one lane that may wait in the queue, those of rows that hold a pair aside: the pool bounds them.
     pub window: u64,
     /// A job not taken for so long is pushed again under the same id: the queue refuses it unless it was lost.
     pub redispatch_after: Duration,
@@ -47,41 +49,44 @@ impl Feed {
             ledger,
             queue,
             settings,
+            doubt: AtomicBool::new(false),
         }
     }
 
-    /// One round: as many due rows of each lane as there is capacity to run. Returns how many jobs the queue took.
-    ///
-    /// More than the capacity would only be handed back by workers that find no channel free.
+    /// One round: as many due rows as can run now. Returns how many jobs the queue took.
     ///
     /// # Errors
     /// The ledger or the queue did not answer.
     pub async fn run_once(&self) -> Result<usize, FeedError> {
-        let window = self.settings.window.min(self.ledger.capacity().await?);
-        let mut taken = 0;
-        if window == 0 {
-            return Ok(taken);
+        // Asked first, so that no row is marked for a queue that is away.
+        if self.queue.forgot().await? {
+            tracing::info!(
+                "the queue is new or lost its jobs; what was dispatched is pushed again"
+            );
+            self.doubt.store(true, Ordering::Relaxed);
         }
-        for lane in Priority::ALL {
-            let due = self
-                .ledger
-                .take_due(lane, window, self.settings.redispatch_after)
-                .await?;
-            let jobs: Vec<_> = due
-                .into_iter()
-                .map(|dispatch| Job {
-                    id: dispatch.job,
-                    submission: dispatch.id,
-                    lane: dispatch.priority,
-                })
-                .collect();
-            let pushed = self.queue.push(&jobs).await?;
-            taken += pushed
-                .iter()
-                .filter(|pushed| **pushed == Pushed::New)
-                .count();
-        }
-        Ok(taken)
+        // Rows are in doubt from being marked to being pushed: a round may end in between.
+        let redispatch_after = if self.doubt.swap(true, Ordering::Relaxed) {
+            Duration::ZERO
+        } else {
+            self.settings.redispatch_after
+        };
+        let due = self
+            .ledger
+            .take_due(self.settings.window, redispatch_after)
+            .await?;
+        let jobs: Vec<_> = due
+            .into_iter()
+            .map(|dispatch| Job {
+                id: dispatch.job,
+                submission: dispatch.id,
+                lane: dispatch.priority,
+            })
+            .collect();
+        let pushed = self.queue.push(&jobs).await?;
+        self.doubt.store(false, Ordering::Relaxed);
+        let taken = pushed.iter().filter(|pushed| **pushed == Pushed::New);
+        Ok(taken.count())
     }
 
     /// Runs until cancelled: on every nudge, and on a period in case a nudge got lost.

@@ -17,6 +17,9 @@ use crate::stellar::rpc::Seen;
 
 /// A sighting older than this is refreshed before it dates an envelope.
 const FRESH_ENOUGH: Duration = Duration::from_secs(3);
+/// The oldest sighting that dates an envelope. Claiming and recording may take as long as a slow database makes them; the
+/// margin before `max_time`, after which nothing is sent, must still lie ahead then.
+const OLDEST: Duration = Duration::from_secs(30);
 
 /// Submits claimed rows.
 pub struct Submitter {
@@ -26,6 +29,7 @@ pub struct Submitter {
     keys: KeyRing,
     chain: Arc<Chain>,
     settings: SubmitSettings,
+    oldest: Duration,
 }
 
 /// What envelopes offer and how long they live.
@@ -52,6 +56,10 @@ pub enum Submitted {
     ClaimLost,
     /// No envelope could be built: the claim is given back.
     NotBuilt,
+    /// The network does not tell its time: nothing was claimed, and the feed pushes the row again after a while.
+    NoChainTime,
+    /// This process has no key for the channel: it was set aside, and the row waits for another one.
+    ChannelSetAside,
 }
 
 /// Why no envelope was built. Nothing was sent.
@@ -63,9 +71,6 @@ enum NotBuilt {
     /// This process has no key for the leased channel.
     #[error("no key for channel {0}")]
     NoKey(crate::domain::ids::AccountId),
-    /// The network does not say what time it is.
-    #[error("the network's last close time is unknown")]
-    NoChainTime,
     /// Signing or encoding failed.
     #[error(transparent)]
     Build(#[from] BuildError),
@@ -89,6 +94,7 @@ impl Submitter {
             keys,
             chain,
             settings,
+            oldest: OLDEST,
         }
     }
 
@@ -97,13 +103,18 @@ impl Submitter {
     /// # Errors
     /// The ledger did not answer. Whatever was recorded is sent by the reconciler; whatever was only claimed lapses.
     pub async fn submit(&self, id: SubmissionId) -> Result<Submitted, LedgerError> {
+        // Asked before claiming: a network that is away must not use claims up, and between claiming and recording
+        // nothing is waited for but the ledger.
+        let Some(seen) = self.chain_time().await else {
+            return Ok(Submitted::NoChainTime);
+        };
         let claim = match self.ledger.claim(id).await? {
             ClaimOutcome::Claimed(claim) => claim,
             ClaimOutcome::NotDue => return Ok(Submitted::NotDue),
             ClaimOutcome::NoChannel => return Ok(Submitted::NoChannel),
         };
-        let (signed, seen) = match self.build(&claim).await {
-            Ok(built) => built,
+        let signed = match self.build(&claim, seen).await {
+            Ok(signed) => signed,
             Err(error) => return self.give_back(&claim, &error).await,
         };
         // An unknown commit must not be followed by a send, so the error leaves here.
@@ -124,7 +135,7 @@ impl Submitter {
         }
     }
 
-    async fn build(&self, claim: &Claim) -> Result<(SignedEnvelope, Seen), NotBuilt> {
+    async fn build(&self, claim: &Claim, seen: Seen) -> Result<SignedEnvelope, NotBuilt> {
         let submission = &claim.submission;
         let operation = accept::operation_of(&submission.payload)
             .map_err(|fault| NotBuilt::Payload(fault.to_string()))?;
@@ -132,7 +143,6 @@ impl Submitter {
             .keys
             .channel(claim.pair.account)
             .ok_or(NotBuilt::NoKey(claim.pair.account))?;
-        let seen = self.chain_time().await.ok_or(NotBuilt::NoChainTime)?;
         let signed = envelope::build(Recipe {
             network: &self.identity.network,
             pair: claim.pair,
@@ -144,11 +154,12 @@ impl Submitter {
             max_time: seen.close_time + self.settings.confirmation_timeout_s,
         })
         .await?;
-        Ok((signed, seen))
+        Ok(signed)
     }
 
+    /// The last close time, unless nobody has told it for too long.
     async fn chain_time(&self) -> Option<Seen> {
-        if let Some(seen) = self.chain.recent(FRESH_ENOUGH) {
+        if let Some(seen) = self.chain.recent(FRESH_ENOUGH.min(self.oldest)) {
             return Some(seen);
         }
         match self.sender.rpc().latest().await {
@@ -159,17 +170,32 @@ impl Submitter {
                 tracing::warn!(fault = %fault.code(), "the network does not tell its last ledger");
             }
         }
-        // An older sighting is safe: it only makes the envelope's life shorter.
-        self.chain.latest()
+        // An older sighting makes the envelope's life shorter, so not any will do.
+        self.chain.recent(self.oldest)
     }
 
     async fn give_back(&self, claim: &Claim, error: &NotBuilt) -> Result<Submitted, LedgerError> {
-        tracing::warn!(submission = %claim.submission.id, %error, "no envelope was built");
+        let submission = claim.submission.id;
+        let (event, became) = match error {
+            // Trying again with the same pair would use all claims of one row after another.
+            NotBuilt::NoKey(channel) => {
+                tracing::error!(%submission, %channel, "no key for a channel account: it is set aside until staff look at it");
+                (Event::ChannelUnusable, Submitted::ChannelSetAside)
+            }
+            NotBuilt::Payload(_) | NotBuilt::Build(_) => {
+                tracing::warn!(%submission, %error, "no envelope was built");
+                (Event::ClaimLapsed, Submitted::NotBuilt)
+            }
+        };
         let change = Change {
             last_error: Some(error.to_string()),
-            ..Change::new(&claim.submission, Event::ClaimLapsed, "worker")
+            ..Change::new(&claim.submission, event, "worker")
         };
         self.ledger.apply(change).await?;
-        Ok(Submitted::NotBuilt)
+        Ok(became)
     }
 }
+
+#[cfg(test)]
+#[path = "submit_tests.rs"]
+mod tests;

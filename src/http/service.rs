@@ -91,7 +91,7 @@ impl Service {
     #[oai(path = "/metrics", method = "get", operation_id = "metrics")]
     async fn metrics(&self, app: Data<&Arc<Shared>>) -> Result<PlainText<String>, MetricsRefused> {
         // Without the ledger the other metrics are worth the more.
-        if let Ok(counts) = reading(app.ledger.counts()).await {
+        if let Ok(counts) = reading(app.ledger.live_counts()).await {
             app.metrics.set_depth(&counts);
         }
         if let Ok(pool) = reading(app.ledger.pool()).await {

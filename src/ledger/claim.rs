@@ -72,14 +72,16 @@ async fn below_cap(tx: &DatabaseTransaction, rules: &Rules) -> Result<bool, Ledg
         return Ok(true);
     };
     lock(tx, CAP_LOCK).await?;
-    // Each row in flight holds a pair, so the index over held pairs is all that is read. Rows whose outcome is out of
-    // reach hold none and do not count.
+    Ok(in_flight(tx).await? < cap)
+}
+
+/// Submissions in flight. Each holds a pair, so the index over held pairs is all that is read; rows whose outcome is out
+/// of reach hold none and do not count.
+pub(super) async fn in_flight(tx: &DatabaseTransaction) -> Result<u64, LedgerError> {
     let in_flight = submission::Entity::find()
         .filter(Expr::cust("pair_held"))
-        .filter(submission::Column::Status.ne(Status::Pending.as_str()))
-        .count(tx)
-        .await?;
-    Ok(in_flight < cap)
+        .filter(submission::Column::Status.ne(Status::Pending.as_str()));
+    Ok(in_flight.count(tx).await?)
 }
 
 /// Holds everybody else who asks for the same lock off until the transaction ends. `SQLite` has one writer anyway.

@@ -5,87 +5,182 @@ use std::time::Duration;
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait, LockBehavior, LockType};
 use sea_orm::{
-    ColumnTrait, DatabaseTransaction, EntityTrait, Order, PaginatorTrait, QueryFilter, QueryOrder,
-    QuerySelect, Select,
+    ColumnTrait, DatabaseTransaction, EntityTrait, FromQueryResult, Order, PaginatorTrait,
+    QueryFilter, QueryOrder, QuerySelect, Select,
 };
 
-use super::claim::lock;
+use super::claim::{in_flight, lock};
 use super::entity::channel;
 use super::entity::submission::{Column, Entity, Model};
-use super::types::{Dispatch, LedgerError};
+use super::types::{Dispatch, LedgerError, Rules};
 use super::{Ledger, clock, row};
 use crate::domain::ids::SubmissionId;
 use crate::domain::key::JobId;
 use crate::domain::schedule::Priority;
 
-/// Keys of the locks under which the lanes are fed, less the lane's rank.
-const LANE_LOCK: i64 = 0x7465_6e64_0010;
+/// Key of the lock under which rows are dispatched.
+const FEED_LOCK: i64 = 0x7465_6e64_0010;
 /// Rows taken at once, whatever the window: one statement names them all.
 const MOST: u64 = 5_000;
 
 impl Ledger {
-    /// Marks due rows of a lane as dispatched, so that at most `window` of them are dispatched and pending at once, in
-    /// the order of their acceptance. Rows dispatched longer ago than `redispatch_after` are answered again with the
-    /// job of the same round: the queue takes it only if it lost it.
+    /// Marks due rows as dispatched, as many as could be claimed now, and answers them in the order in which they are to
+    /// be pushed.
+    ///
+    /// - Rows that hold a pair come first. They need no channel, and while they wait their channels serve nobody else.
+    /// - Rows without a pair share the free channels, the most urgent lane first, and at most `window` of a lane are
+    ///   dispatched and pending at once. What waits in a lane never keeps more urgent rows back.
+    /// - Neither go beyond what the cap on submissions in flight leaves.
+    /// - Rows dispatched longer ago than `redispatch_after` are answered again with the job of the same round: the queue
+    ///   takes it only if it lost it.
+    ///
+    /// Within a lane the order is that of acceptance.
     ///
     /// # Errors
     /// [`LedgerError`]. Rows that were marked although the answer was lost are answered again later.
     pub async fn take_due(
         &self,
-        lane: Priority,
         window: u64,
         redispatch_after: Duration,
     ) -> Result<Vec<Dispatch>, LedgerError> {
+        let rules = self.rules;
         let window = Ord::min(window, MOST);
         self.store
             .write(move |tx| {
-                async move { take_due(tx, lane, window, redispatch_after).await }.boxed()
+                async move { take_due(tx, &rules, window, redispatch_after).await }.boxed()
             })
             .await
-    }
-
-    /// How many due rows could be claimed now: free channel accounts, and due rows that hold a pair already.
-    ///
-    /// # Errors
-    /// [`LedgerError`].
-    pub async fn capacity(&self) -> Result<u64, LedgerError> {
-        let db = self.store.reader();
-        let free = channel::Entity::find()
-            .filter(Expr::cust("state = 'free'"))
-            .count(db)
-            .await?;
-        let holders = Entity::find()
-            .filter(Expr::cust("pair_held"))
-            .filter(Expr::cust("status = 'pending'"))
-            .filter(Expr::col(Column::NextAttemptAt).lte(clock::now(db)))
-            .count(db)
-            .await?;
-        Ok(free + holders)
     }
 }
 
 async fn take_due(
     tx: &DatabaseTransaction,
-    lane: Priority,
+    rules: &Rules,
     window: u64,
     redispatch_after: Duration,
 ) -> Result<Vec<Dispatch>, LedgerError> {
-    // Two feeds of one lane would overrun its window.
-    lock(tx, LANE_LOCK + i64::from(lane.rank())).await?;
-    let mut taken = overdue(tx, lane, window, redispatch_after).await?;
-    let dispatched = pending(lane)
-        .filter(Expr::cust("dispatched_at IS NOT NULL"))
-        .count(tx)
-        .await?;
-    taken.extend(fresh(tx, lane, window.saturating_sub(dispatched)).await?);
+    // Two feeds at once would overrun window and channels.
+    lock(tx, FEED_LOCK).await?;
+    let dispatched = dispatched(tx).await?;
+    let mut taken = Vec::new();
+    if dispatched.any() {
+        taken = overdue(tx, redispatch_after).await?;
+    }
+    taken.extend(fresh(tx, rules, window, &dispatched).await?);
     Ok(taken)
 }
 
-fn pending(lane: Priority) -> Select<Entity> {
+/// Rows that were not dispatched yet, as far as there is room to run them.
+async fn fresh(
+    tx: &DatabaseTransaction,
+    rules: &Rules,
+    window: u64,
+    dispatched: &Dispatched,
+) -> Result<Vec<Dispatch>, LedgerError> {
+    let mut room = match rules.max_in_flight {
+        Some(cap) => cap.saturating_sub(in_flight(tx).await?),
+        None => u64::MAX,
+    };
+    room = room.saturating_sub(dispatched.holders);
+    let waiting = || pending().filter(Expr::cust("dispatched_at IS NULL"));
+    let holders = waiting().filter(Expr::cust("pair_held"));
+    let mut rows = select(tx, holders, Ord::min(room, MOST)).await?;
+    let mut free = Ord::min(
+        room.saturating_sub(rows.len() as u64),
+        free_channels(tx).await?,
+    );
+    for lane in Priority::ALL {
+        let before = dispatched.in_lane(lane);
+        free = free.saturating_sub(before);
+        let lane = waiting()
+            .filter(Column::Priority.eq(lane.rank()))
+            .filter(Expr::cust("NOT pair_held"));
+        let found = select(tx, lane, Ord::min(free, window.saturating_sub(before))).await?;
+        free = free.saturating_sub(found.len() as u64);
+        rows.extend(found);
+    }
+    mark(tx, &rows, 1).await?;
+    rows.iter()
+        .map(|row| dispatch(row, row.dispatch_round + 1))
+        .collect()
+}
+
+/// Rows dispatched so long ago that the queue may have lost them.
+async fn overdue(
+    tx: &DatabaseTransaction,
+    redispatch_after: Duration,
+) -> Result<Vec<Dispatch>, LedgerError> {
+    let since = clock::before(tx, redispatch_after);
+    let query = pending()
+        .filter(Expr::cust("dispatched_at IS NOT NULL"))
+        .filter(Expr::col(Column::DispatchedAt).lte(since));
+    let rows = select(tx, query, MOST).await?;
+    mark(tx, &rows, 0).await?;
+    rows.iter()
+        .map(|row| dispatch(row, row.dispatch_round))
+        .collect()
+}
+
+fn pending() -> Select<Entity> {
     // Written out: an index with a condition is used only for a query that states it.
-    Entity::find()
-        .filter(Expr::cust("status = 'pending'"))
-        .filter(Column::Priority.eq(lane.rank()))
+    Entity::find().filter(Expr::cust("status = 'pending'"))
+}
+
+async fn free_channels(tx: &DatabaseTransaction) -> Result<u64, LedgerError> {
+    let free = channel::Entity::find().filter(Expr::cust("state = 'free'"));
+    Ok(free.count(tx).await?)
+}
+
+/// Pending rows that are dispatched: their jobs wait, or have just been taken.
+struct Dispatched {
+    holders: u64,
+    /// Without a pair, by lane.
+    others: Vec<(Priority, u64)>,
+}
+
+impl Dispatched {
+    fn any(&self) -> bool {
+        self.holders > 0 || !self.others.is_empty()
+    }
+
+    /// Those without a pair.
+    fn in_lane(&self, lane: Priority) -> u64 {
+        let of_lane = self.others.iter().filter(|(other, _)| *other == lane);
+        of_lane.map(|(_, number)| number).sum()
+    }
+}
+
+async fn dispatched(tx: &DatabaseTransaction) -> Result<Dispatched, LedgerError> {
+    #[derive(FromQueryResult)]
+    struct Count {
+        priority: i16,
+        pair_held: bool,
+        number: i64,
+    }
+    let counts = pending()
+        .filter(Expr::cust("dispatched_at IS NOT NULL"))
+        .select_only()
+        .columns([Column::Priority, Column::PairHeld])
+        .column_as(Expr::cust("count(*)"), "number")
+        .group_by(Column::Priority)
+        .group_by(Column::PairHeld)
+        .into_model::<Count>()
+        .all(tx)
+        .await?;
+    let mut dispatched = Dispatched {
+        holders: 0,
+        others: Vec::new(),
+    };
+    for count in counts {
+        let number = count.number.cast_unsigned();
+        if count.pair_held {
+            dispatched.holders += number;
+        } else {
+            let lane = row::priority(count.priority)?;
+            dispatched.others.push((lane, number));
+        }
+    }
+    Ok(dispatched)
 }
 
 /// The rows to take, locked. Rows that somebody is changing at this moment are left for the next round.
@@ -99,42 +194,13 @@ async fn select(
     }
     Ok(query
         .filter(Expr::col(Column::NextAttemptAt).lte(clock::now(tx)))
+        .order_by(Column::Priority, Order::Asc)
         .order_by(Column::CreatedAt, Order::Asc)
         .order_by(Column::Id, Order::Asc)
         .limit(limit)
         .lock_with_behavior(LockType::Update, LockBehavior::SkipLocked)
         .all(tx)
         .await?)
-}
-
-async fn overdue(
-    tx: &DatabaseTransaction,
-    lane: Priority,
-    limit: u64,
-    redispatch_after: Duration,
-) -> Result<Vec<Dispatch>, LedgerError> {
-    let since = clock::before(tx, redispatch_after);
-    let query = pending(lane)
-        .filter(Expr::cust("dispatched_at IS NOT NULL"))
-        .filter(Expr::col(Column::DispatchedAt).lte(since));
-    let rows = select(tx, query, limit).await?;
-    mark(tx, &rows, 0).await?;
-    rows.iter()
-        .map(|row| dispatch(row, row.dispatch_round))
-        .collect()
-}
-
-async fn fresh(
-    tx: &DatabaseTransaction,
-    lane: Priority,
-    limit: u64,
-) -> Result<Vec<Dispatch>, LedgerError> {
-    let query = pending(lane).filter(Expr::cust("dispatched_at IS NULL"));
-    let rows = select(tx, query, limit).await?;
-    mark(tx, &rows, 1).await?;
-    rows.iter()
-        .map(|row| dispatch(row, row.dispatch_round + 1))
-        .collect()
 }
 
 async fn mark(tx: &DatabaseTransaction, rows: &[Model], rounds: i64) -> Result<(), LedgerError> {

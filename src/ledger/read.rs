@@ -1,8 +1,11 @@
 //! Reading single submissions, and counts.
 
+use std::collections::BTreeMap;
+
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{
-    ColumnTrait, EntityTrait, FromQueryResult, Order, QueryFilter, QueryOrder, QuerySelect,
+    ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, Order, QueryFilter, QueryOrder,
+    QuerySelect, Statement,
 };
 
 use super::entity::submission::{Column, Entity};
@@ -79,37 +82,68 @@ impl Ledger {
             .collect()
     }
 
-    /// How many submissions there are by status and priority. Combinations without any are left out.
+    /// How many submissions there are by status and priority. Combinations without any are left out. Reads every row.
     ///
     /// # Errors
     /// [`LedgerError`].
     pub async fn counts(&self) -> Result<Vec<(Status, Priority, u64)>, LedgerError> {
-        #[derive(FromQueryResult)]
-        struct Count {
-            status: String,
-            priority: i16,
-            number: i64,
-        }
         let counts = Entity::find()
             .select_only()
             .columns([Column::Status, Column::Priority])
             .column_as(Expr::cust("count(*)"), "number")
             .group_by(Column::Status)
             .group_by(Column::Priority)
-            .order_by(Column::Status, Order::Asc)
-            .order_by(Column::Priority, Order::Asc)
             .into_model::<Count>()
             .all(self.store.reader())
             .await?;
-        counts
-            .into_iter()
-            .map(|count| {
-                Ok((
-                    row::status(&count.status)?,
-                    row::priority(count.priority)?,
-                    count.number.cast_unsigned(),
-                ))
-            })
-            .collect()
+        summed(counts)
     }
+
+    /// The same for submissions that are not at their end yet. Reads those only, however many have ended.
+    ///
+    /// # Errors
+    /// [`LedgerError`].
+    pub async fn live_counts(&self) -> Result<Vec<(Status, Priority, u64)>, LedgerError> {
+        let db = self.store.reader();
+        let statement = Statement::from_string(db.get_database_backend(), LIVE);
+        summed(Count::find_by_statement(statement).all(db).await?)
+    }
+}
+
+/// What is pending, what holds a pair, and what has an outcome out of reach: each part has an index of its own.
+const LIVE: &str = "\
+    SELECT status, priority, count(*) AS number FROM submission_ledger \
+    WHERE status = 'pending' AND dispatched_at IS NULL GROUP BY status, priority \
+    UNION ALL \
+    SELECT status, priority, count(*) FROM submission_ledger \
+    WHERE status = 'pending' AND dispatched_at IS NOT NULL GROUP BY status, priority \
+    UNION ALL \
+    SELECT status, priority, count(*) FROM submission_ledger \
+    WHERE pair_held AND status <> 'pending' GROUP BY status, priority \
+    UNION ALL \
+    SELECT status, priority, count(*) FROM submission_ledger \
+    WHERE verdict = 'INDETERMINATE' GROUP BY status, priority";
+
+#[derive(FromQueryResult)]
+struct Count {
+    status: String,
+    priority: i16,
+    number: i64,
+}
+
+fn summed(counts: Vec<Count>) -> Result<Vec<(Status, Priority, u64)>, LedgerError> {
+    let mut sums = BTreeMap::new();
+    for Count {
+        status,
+        priority,
+        number,
+    } in counts
+    {
+        *sums.entry((status, priority)).or_default() += number.cast_unsigned();
+    }
+    sums.into_iter()
+        .map(|((status, priority), number)| {
+            Ok((row::status(&status)?, row::priority(priority)?, number))
+        })
+        .collect()
 }

@@ -9,7 +9,7 @@ use sea_orm::{
 use super::clock;
 use super::entity::{attempt, channel};
 use super::transition::Move;
-use super::types::{ChannelState, LedgerError, Submission};
+use super::types::{Change, ChannelState, LedgerError, Submission};
 use crate::domain::ids::{Pair, SubmissionId};
 use crate::domain::plan::AccountState;
 use crate::domain::submission::{Event, PairFate};
@@ -75,13 +75,19 @@ fn given(done: &Move<'_>, held: Option<Pair>) -> Result<Option<Give>, LedgerErro
                 Give::Quarantine("a gap below its pair, and its sequence was not told".to_owned())
             }
         },
-        (PairFate::Quarantine, Some(pair)) => Give::Quarantine(format!(
-            "{} at sequence {} of submission {}",
-            change.event.as_str(),
-            pair.sequence,
-            before.id
-        )),
+        (PairFate::Quarantine, Some(pair)) => Give::Quarantine(reason(before, pair, change)),
     }))
+}
+
+fn reason(row: &Submission, pair: Pair, change: &Change) -> String {
+    let why = change.last_error.as_ref().map(|why| format!(": {why}"));
+    format!(
+        "{} at sequence {} of submission {}{}",
+        change.event.as_str(),
+        pair.sequence,
+        row.id,
+        why.unwrap_or_default()
+    )
 }
 
 /// What becomes of an account that is given back.

@@ -131,6 +131,17 @@ impl Queue {
         Ok(pushed)
     }
 
+    /// Whether the queue may have lost jobs since anybody asked this: it was emptied, or started anew. Tells one caller.
+    ///
+    /// # Errors
+    /// Redis did not answer.
+    pub async fn forgot(&self) -> Result<bool, QueueError> {
+        match self {
+            Self::Memory(_) => Ok(false),
+            Self::Redis(redis) => redis.forgot().await,
+        }
+    }
+
     /// How many jobs a lane holds, waiting or running.
     ///
     /// # Errors

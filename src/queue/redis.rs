@@ -2,7 +2,8 @@
 //!
 //! A lane is three keys: a hash of its jobs (id to submission), a list of those that wait, and a sorted set of those
 //! that run, scored with the end of their lease by the server's clock. Each change is one script, so a lane is whole
-//! at any moment; an empty lane is no key at all.
+//! at any moment; an empty lane is no key at all. One key more, the mark, tells the feed whether the server still is the
+//! one it filled.
 
 mod link;
 
@@ -50,6 +51,7 @@ struct Inner {
     link: Link,
     lanes: [Keys; Priority::ALL.len()],
     channel: String,
+    mark: String,
     wake: watch::Sender<()>,
     scripts: Scripts,
 }
@@ -68,6 +70,7 @@ struct Scripts {
     finish: Script,
     give_back: Script,
     beat: Script,
+    remember: Script,
 }
 
 impl Scripts {
@@ -78,6 +81,7 @@ impl Scripts {
             finish: Script::new(include_str!("scripts/finish.lua")),
             give_back: Script::new(include_str!("scripts/give_back.lua")),
             beat: Script::new(include_str!("scripts/beat.lua")),
+            remember: Script::new(include_str!("scripts/remember.lua")),
         }
     }
 }
@@ -107,6 +111,7 @@ impl Redis {
             link: Link::new(url.expose_secret(), channel.clone(), wake.clone())?,
             lanes,
             channel,
+            mark: format!("{prefix}mark"),
             wake,
             scripts: Scripts::new(),
         })))
@@ -213,6 +218,12 @@ impl Redis {
             self.0.wake.send_replace(());
         }
         Ok(())
+    }
+
+    pub(super) async fn forgot(&self) -> Result<bool, QueueError> {
+        let mut call = self.0.scripts.remember.prepare_invoke();
+        call.key(&self.0.mark);
+        self.call(&call).await
     }
 
     pub(super) async fn depth(&self, lane: Priority) -> Result<u64, QueueError> {

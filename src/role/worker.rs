@@ -73,7 +73,14 @@ pub async fn work(
 /// A job always ends well: what is left to do stands in the ledger.
 async fn submit(submitter: &Submitter, id: SubmissionId) {
     match submitter.submit(id).await {
-        Ok(Submitted::Sent | Submitted::NotDue | Submitted::NoChannel | Submitted::NotBuilt) => {}
+        Ok(
+            Submitted::Sent
+            | Submitted::NotDue
+            | Submitted::NoChannel
+            | Submitted::NotBuilt
+            | Submitted::NoChainTime
+            | Submitted::ChannelSetAside,
+        ) => {}
         Ok(Submitted::ClaimLost) => {
             tracing::warn!(submission = %id, "a claim was lost before its envelope was recorded");
         }

@@ -75,6 +75,19 @@ fn everything_wrong_at_once() {
     assert_faults("all", &with(valid(), &changes), &faults);
 }
 
+/// One slot would leave none for critical jobs.
+#[test]
+fn a_worker_runs_at_least_two_jobs_at_once() {
+    let faults = [("QUEUE_CONCURRENCY", "from 2 to 1024, not `1`")];
+    assert_faults(
+        "all",
+        &with(valid(), &[("QUEUE_CONCURRENCY", "1")]),
+        &faults,
+    );
+    let faults = [("QUEUE_WINDOW", "from 2 to 5000, not `1`")];
+    assert_faults("all", &with(valid(), &[("QUEUE_WINDOW", "1")]), &faults);
+}
+
 #[test]
 fn databases() {
     assert_all(&[

@@ -14,10 +14,7 @@ const LATER: Duration = Duration::from_secs(3600);
 const AT_ONCE: Duration = Duration::ZERO;
 
 async fn take(ledger: &Ledger, window: u64, again: Duration) -> Vec<Dispatch> {
-    ledger
-        .take_due(Priority::Normal, window, again)
-        .await
-        .unwrap()
+    ledger.take_due(window, again).await.unwrap()
 }
 
 /// Accepts rows one millisecond apart, the first being the oldest.
@@ -61,19 +58,19 @@ async fn the_oldest_come_first_and_the_window_holds(bed: Bed) {
 }
 
 async fn lanes_are_apart(bed: Bed) {
-    let mut urgent = new("urgent");
-    urgent.priority = Priority::Critical;
-    bed.ledger.accept(urgent).await.unwrap();
-    bed.accept("normal").await;
-    for (lane, count) in [
-        (Priority::Low, 0),
-        (Priority::Critical, 1),
-        (Priority::Normal, 1),
-    ] {
-        let taken = bed.ledger.take_due(lane, 10, LATER).await.unwrap();
-        assert_eq!(taken.len(), count, "{lane:?}");
-        assert!(taken.iter().all(|dispatch| dispatch.priority == lane));
+    bed.channels(10).await;
+    for (lane, name) in Priority::ALL.into_iter().zip(["urgent", "normal", "slow"]) {
+        for n in 0..3 {
+            let mut row = new(&format!("{name}-{n}"));
+            row.priority = lane;
+            bed.ledger.accept(row).await.unwrap();
+        }
     }
+    // Each lane has a window of its own.
+    let taken = take(&bed.ledger, 2, LATER).await;
+    let lanes: Vec<_> = taken.iter().map(|dispatch| dispatch.priority).collect();
+    let [urgent, normal, slow] = Priority::ALL;
+    assert_eq!(lanes, [urgent, urgent, normal, normal, slow, slow]);
 }
 
 async fn only_due_rows_are_taken(bed: Bed) {
@@ -124,6 +121,7 @@ async fn what_the_queue_lost_comes_again_under_the_same_job(bed: Bed) {
 }
 
 async fn feeds_of_many_processes_share_one_window(bed: Bed) {
+    bed.channels(60).await;
     for n in 0..60 {
         bed.accept(&format!("key-{n}")).await;
     }
@@ -145,20 +143,22 @@ async fn feeds_of_many_processes_share_one_window(bed: Bed) {
     assert_eq!(taken, 20);
 }
 
-async fn capacity_counts_free_channels_and_holders_that_need_none(bed: Bed) {
-    bed.channels(3).await;
-    assert_eq!(bed.ledger.capacity().await.unwrap(), 3);
-    let claim = bed.claim(bed.accept("key").await.id).await;
-    assert_eq!(bed.ledger.capacity().await.unwrap(), 2);
-    bed.apply(&claim.submission, Event::ClaimLapsed).await;
-    assert_eq!(
-        bed.ledger.capacity().await.unwrap(),
-        2,
-        "the holder is not due yet"
-    );
-    bed.sql("UPDATE submission_ledger SET next_attempt_at = 0")
+/// Acceptances that share a commit, and with it a time, are in the order in which they came.
+async fn rows_of_one_moment_come_in_the_order_of_their_acceptance(bed: Bed) {
+    const ROWS: u32 = 40;
+    bed.channels(60).await;
+    // The order of the keys is another one.
+    let accepts = (0..ROWS).map(|n| bed.ledger.accept(new(&format!("key-{}", 99 - n))));
+    let accepted: Vec<_> = futures::future::join_all(accepts)
+        .await
+        .into_iter()
+        .map(|answer| crate::bed::accepted(answer.unwrap()).id)
+        .collect();
+    bed.sql("UPDATE submission_ledger SET created_at = 1000")
         .await;
-    assert_eq!(bed.ledger.capacity().await.unwrap(), 3);
+    let taken = take(&bed.ledger, 100, LATER).await;
+    let ids: Vec<_> = taken.iter().map(|dispatch| dispatch.id).collect();
+    assert_eq!(ids, accepted);
 }
 
 on_both!(
@@ -167,5 +167,5 @@ on_both!(
     only_due_rows_are_taken,
     what_the_queue_lost_comes_again_under_the_same_job,
     feeds_of_many_processes_share_one_window,
-    capacity_counts_free_channels_and_holders_that_need_none,
+    rows_of_one_moment_come_in_the_order_of_their_acceptance,
 );

@@ -31,6 +31,7 @@ macro_rules! on_both {
 
 mod accepting;
 mod bed;
+mod capacity;
 mod claiming;
 mod constraints;
 mod durability;

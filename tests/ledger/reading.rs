@@ -2,10 +2,10 @@
 
 use tender::domain::ids::SubmissionId;
 use tender::domain::schedule::Priority;
-use tender::domain::submission::{Event, Status};
+use tender::domain::submission::{Event, Gap, Status};
 use tender::ledger::{LedgerError, ListFilter, NewKey};
 
-use crate::bed::{Bed, new};
+use crate::bed::{Bed, new, transient};
 
 async fn pages_go_from_new_to_old_without_gaps_or_repeats(bed: Bed) {
     let mut expected = Vec::new();
@@ -88,6 +88,47 @@ async fn filters_and_counts_agree(bed: Bed) {
     );
 }
 
+async fn live_counts_are_those_of_rows_that_are_not_at_their_end(bed: Bed) {
+    bed.channels(10).await;
+    let mut urgent = new("urgent");
+    urgent.priority = Priority::Critical;
+    bed.ledger.accept(urgent).await.unwrap();
+    for key in ["waiting", "dispatched", "built", "cancelled"] {
+        bed.accept(key).await;
+    }
+    for key in ["paid", "lost", "flying", "dead"] {
+        bed.confirming(key).await;
+    }
+    let row = async |key: &str| {
+        let (tenant, key) = ("acme".parse().unwrap(), key.parse().unwrap());
+        bed.ledger.by_key(&tenant, &key).await.unwrap().unwrap()
+    };
+    bed.sql("UPDATE submission_ledger SET dispatched_at = 1 WHERE idempotency_key = 'dispatched'")
+        .await;
+    bed.claim(row("built").await.id).await;
+    for (key, event) in [
+        ("cancelled", Event::Cancelled),
+        ("paid", Event::Succeeded),
+        ("lost", Event::ConsumerBeyondReach),
+        ("dead", Event::ProvenDead(transient(), Gap::None)),
+    ] {
+        bed.apply(&row(key).await, event).await;
+    }
+    let mut all = bed.ledger.counts().await.unwrap();
+    all.retain(|(status, ..)| !status.is_terminal());
+    let live = bed.ledger.live_counts().await.unwrap();
+    assert_eq!(live, all);
+    assert_eq!(
+        live,
+        [
+            (Status::Building, Priority::Normal, 1),
+            (Status::Confirming, Priority::Normal, 2),
+            (Status::Pending, Priority::Critical, 1),
+            (Status::Pending, Priority::Normal, 3),
+        ]
+    );
+}
+
 async fn keys_are_kept_found_and_revoked_for_good(bed: Bed) {
     let key = NewKey {
         id: "ab12".to_owned(),
@@ -150,6 +191,7 @@ async fn a_row_that_does_not_read_is_an_error(bed: Bed) {
 on_both!(
     pages_go_from_new_to_old_without_gaps_or_repeats,
     filters_and_counts_agree,
+    live_counts_are_those_of_rows_that_are_not_at_their_end,
     keys_are_kept_found_and_revoked_for_good,
     a_row_that_does_not_read_is_an_error,
 );

@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(280);
 /// Acceptances under way at once: they share commits.
 const ACCEPTING: usize = 512;
 /// Three keys a lane, and as many again for the moment in which one replaces another.
-const MOST_KEYS: u64 = 9;
+const MOST_KEYS: u64 = 10;
 /// Jobs that two workers may run at once, beside the window.
 const RUNNING: u64 = 2 * 32;
 /// Jobs of a full window, generously.

@@ -46,6 +46,7 @@ const IMPURE_NAMES: &[&str] = &[
     "async",
     "await",
     "new_v4",
+    "now_v7",
 ];
 
 fn in_domain(source: &Source) -> bool {
