@@ -83,10 +83,8 @@ pub enum Event {
     Cancelled,
     /// Staff asked to run it again.
     Requeued,
-    /// Put off without using an attempt: a pause, a halt, or no channel free.
+    /// Put off without using an attempt: a pause, a halt, no channel free, or no key for it.
     Deferred,
-    /// Whoever claimed it cannot sign for the account of its pair: the account is for staff to look at.
-    ChannelUnusable,
 }
 
 impl Event {
@@ -97,8 +95,7 @@ impl Event {
             Self::EffectMissing
             | Self::ConsumedByForeign
             | Self::ConsumerBeyondReach
-            | Self::IdlePairConsumed(_)
-            | Self::ChannelUnusable => true,
+            | Self::IdlePairConsumed(_) => true,
             Self::Claimed
             | Self::ClaimLapsed
             | Self::EnvelopeRecorded
@@ -138,7 +135,6 @@ impl Event {
             Self::Cancelled => "cancelled",
             Self::Requeued => "requeued",
             Self::Deferred => "deferred",
-            Self::ChannelUnusable => "channel_unusable",
         }
     }
 }

@@ -73,8 +73,7 @@ fn pending(state: &State, event: &Event) -> Option<Next> {
         | Event::ConsumerBeyondReach
         | Event::ResolvedPaid
         | Event::ResolvedNotPaid
-        | Event::Requeued
-        | Event::ChannelUnusable => None,
+        | Event::Requeued => None,
     }
 }
 
@@ -104,6 +103,7 @@ fn building(state: &State, event: &Event, budget: Budget) -> Option<Next> {
             due: Due::Backoff(state.claims),
         }),
         Event::IdlePairConsumed(consumer) => Some(without_idle_pair(state, *consumer)),
+        // Dropping the pair is safe: nothing was recorded under this claim, and whatever was before is proven dead.
         Event::Deferred => Some(Next {
             state: State {
                 status: Status::Pending,
@@ -113,17 +113,6 @@ fn building(state: &State, event: &Event, budget: Budget) -> Option<Next> {
             },
             pair: PairFate::Unused,
             due: Due::Unchanged,
-        }),
-        // Dropping the pair is safe: nothing was recorded under this claim, and whatever was before is proven dead.
-        Event::ChannelUnusable => Some(Next {
-            state: State {
-                status: Status::Pending,
-                holds_pair: false,
-                claims: state.claims.saturating_sub(1),
-                ..*state
-            },
-            pair: PairFate::Quarantine,
-            due: Due::Now,
         }),
         Event::Claimed
         | Event::ResendBegun
@@ -200,8 +189,7 @@ fn in_flight(state: &State, event: &Event, budget: Budget) -> Option<Next> {
         | Event::ResolvedNotPaid
         | Event::Cancelled
         | Event::Requeued
-        | Event::Deferred
-        | Event::ChannelUnusable => None,
+        | Event::Deferred => None,
     }
 }
 
@@ -247,8 +235,7 @@ fn indeterminate(state: &State, event: &Event, budget: Budget) -> Option<Next> {
         | Event::IdlePairConsumed(_)
         | Event::Cancelled
         | Event::Requeued
-        | Event::Deferred
-        | Event::ChannelUnusable => None,
+        | Event::Deferred => None,
     }
 }
 
@@ -280,8 +267,7 @@ fn failed(state: &State, event: &Event) -> Option<Next> {
         | Event::ResolvedPaid
         | Event::ResolvedNotPaid
         | Event::Cancelled
-        | Event::Deferred
-        | Event::ChannelUnusable => None,
+        | Event::Deferred => None,
     }
 }
 

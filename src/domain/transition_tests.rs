@@ -33,7 +33,6 @@ fn events() -> Vec<Event> {
         Event::Cancelled,
         Event::Requeued,
         Event::Deferred,
-        Event::ChannelUnusable,
     ];
     for class in [Class::Transient, Class::Terminal] {
         all.push(Event::LedgerFailed(cause(class)));
@@ -106,7 +105,6 @@ fn legal_transitions_are_exactly_these() {
         (Building, "idle_pair_consumed", Submitted),
         (Building, "idle_pair_consumed", Pending),
         (Building, "deferred", Pending),
-        (Building, "channel_unusable", Pending),
     ];
     expected.extend(in_flight(Submitted));
     expected.extend(in_flight(Confirming));
@@ -151,17 +149,6 @@ fn budgets_end_a_row_and_a_terminal_cause_ends_it_at_once() {
         (unbuilt.state.status, unbuilt.pair),
         (Status::Failed, PairFate::Unused)
     );
-}
-
-#[test]
-fn an_account_that_cannot_be_used_costs_its_row_nothing_but_the_pair() {
-    let row = state(Status::Building);
-    let next = next(&row, &Event::ChannelUnusable, BUDGET).expect("legal");
-    assert_eq!(
-        (next.state.claims, next.state.holds_pair),
-        (row.claims - 1, false)
-    );
-    assert_eq!((next.pair, next.due), (PairFate::Quarantine, Due::Now));
 }
 
 #[test]

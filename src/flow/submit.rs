@@ -2,6 +2,7 @@
 //! settles what was sent.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::accept;
@@ -30,6 +31,8 @@ pub struct Submitter {
     chain: Arc<Chain>,
     settings: SubmitSettings,
     oldest: Duration,
+    /// Whether the pool has channels that this process has no key for.
+    lacks_keys: AtomicBool,
 }
 
 /// What envelopes offer and how long they live.
@@ -58,8 +61,8 @@ pub enum Submitted {
     NotBuilt,
     /// The network does not tell its time: nothing was claimed, and the feed pushes the row again after a while.
     NoChainTime,
-    /// This process has no key for the channel: it was set aside, and the row waits for another one.
-    ChannelSetAside,
+    /// This process has no key for the channel: it was given back, and the row goes on with another one.
+    NoKey,
 }
 
 /// Why no envelope was built. Nothing was sent.
@@ -95,6 +98,7 @@ impl Submitter {
             chain,
             settings,
             oldest: OLDEST,
+            lacks_keys: AtomicBool::new(false),
         }
     }
 
@@ -108,7 +112,7 @@ impl Submitter {
         let Some(seen) = self.chain_time().await else {
             return Ok(Submitted::NoChainTime);
         };
-        let claim = match self.ledger.claim(id).await? {
+        let claim = match self.claim(id).await? {
             ClaimOutcome::Claimed(claim) => claim,
             ClaimOutcome::NotDue => return Ok(Submitted::NotDue),
             ClaimOutcome::NoChannel => return Ok(Submitted::NoChannel),
@@ -133,6 +137,14 @@ impl Submitter {
             },
             Applied::Stale | Applied::Illegal(_) | Applied::NotFound => Ok(Submitted::ClaimLost),
         }
+    }
+
+    /// A worker that has met a channel without a key leases only those it can sign for.
+    async fn claim(&self, id: SubmissionId) -> Result<ClaimOutcome, LedgerError> {
+        if self.lacks_keys.load(Ordering::Relaxed) {
+            return self.ledger.claim_among(id, &self.keys.channels()).await;
+        }
+        self.ledger.claim(id).await
     }
 
     async fn build(&self, claim: &Claim, seen: Seen) -> Result<SignedEnvelope, NotBuilt> {
@@ -177,10 +189,12 @@ impl Submitter {
     async fn give_back(&self, claim: &Claim, error: &NotBuilt) -> Result<Submitted, LedgerError> {
         let submission = claim.submission.id;
         let (event, became) = match error {
-            // Trying again with the same pair would use all claims of one row after another.
+            // Trying again with the same pair would use all claims of one row after another. Other workers may have the
+            // key, so the account stays in the pool.
             NotBuilt::NoKey(channel) => {
-                tracing::error!(%submission, %channel, "no key for a channel account: it is set aside until staff look at it");
-                (Event::ChannelUnusable, Submitted::ChannelSetAside)
+                tracing::error!(%submission, %channel, "this worker has no key for a channel account: staff must look at its settings");
+                self.lacks_keys.store(true, Ordering::Relaxed);
+                (Event::Deferred, Submitted::NoKey)
             }
             NotBuilt::Payload(_) | NotBuilt::Build(_) => {
                 tracing::warn!(%submission, %error, "no envelope was built");

@@ -28,15 +28,9 @@ const IN_FLIGHT: usize = 3;
 /// Where callers hand submissions in.
 pub(super) type Desk = mpsc::Sender<Caller>;
 
-/// A submission and the identity that its row gets if its key is new.
-///
-/// Identities of one process grow in the order in which they are given, and so decide the order among rows of one
-/// millisecond.
-type Named = (SubmissionId, NewSubmission);
-
 /// A submission and whoever waits for its acceptance.
 pub(super) struct Caller {
-    new: Named,
+    new: NewSubmission,
     answer: oneshot::Sender<Result<Accepted, LedgerError>>,
 }
 
@@ -48,7 +42,6 @@ impl Ledger {
     pub async fn accept(&self, new: NewSubmission) -> Result<Accepted, LedgerError> {
         let (answer, answered) = oneshot::channel();
         let ended = "the ledger is shutting down";
-        let new = (SubmissionId(uuid::Uuid::now_v7()), new);
         self.desk
             .send(Caller { new, answer })
             .await
@@ -115,7 +108,10 @@ fn vanished() -> LedgerError {
     LedgerError::Corrupt("a key conflicts with a row that is not there".to_owned())
 }
 
-async fn insert(store: &Store, news: Arc<Vec<Named>>) -> Result<Vec<Accepted>, LedgerError> {
+async fn insert(
+    store: &Store,
+    news: Arc<Vec<NewSubmission>>,
+) -> Result<Vec<Accepted>, LedgerError> {
     store
         .write(move |tx| async move { insert_all(tx, &news).await }.boxed())
         .await
@@ -130,13 +126,12 @@ fn name(new: &NewSubmission) -> Name {
 
 async fn insert_all(
     tx: &DatabaseTransaction,
-    news: &[Named],
+    news: &[NewSubmission],
 ) -> Result<Vec<Accepted>, LedgerError> {
     let mut rows = insert_new(tx, news).await?;
     let mut fresh: HashSet<SubmissionId> = rows.values().map(|row| row.id).collect();
     let missing: Vec<_> = news
         .iter()
-        .map(|(_, new)| new)
         .filter(|new| !rows.contains_key(&name(new)))
         .collect();
     for row in existing(tx, &missing).await? {
@@ -146,7 +141,7 @@ async fn insert_all(
         );
     }
     news.iter()
-        .map(|(_, new)| {
+        .map(|new| {
             let row = rows.get(&name(new)).cloned().ok_or_else(vanished)?;
             // The first caller of a new key made it; the others of the same batch find it.
             Ok(if fresh.remove(&row.id) {
@@ -161,18 +156,18 @@ async fn insert_all(
 /// Inserts what is new and returns it by name.
 async fn insert_new(
     tx: &DatabaseTransaction,
-    news: &[Named],
+    news: &[NewSubmission],
 ) -> Result<HashMap<Name, Submission>, LedgerError> {
     // In one order everywhere, so that two batches with the same keys wait for each other and never deadlock.
-    let mut order: Vec<&Named> = news.iter().collect();
-    order.sort_by(|(_, a), (_, b)| (&a.tenant, &a.key).cmp(&(&b.tenant, &b.key)));
+    let mut order: Vec<&NewSubmission> = news.iter().collect();
+    order.sort_by(|a, b| (&a.tenant, &a.key).cmp(&(&b.tenant, &b.key)));
     // Within the batch the first of a key counts; the sort is stable.
-    order.dedup_by(|(_, later), (_, first)| later.tenant == first.tenant && later.key == first.key);
+    order.dedup_by(|later, first| later.tenant == first.tenant && later.key == first.key);
     let mut insert = Query::insert();
     insert.into_table(Entity).columns(COLUMNS);
-    for (id, new) in order {
+    for new in order {
         insert
-            .values(values(tx, *id, new))
+            .values(values(tx, new))
             .map_err(|fault| LedgerError::Corrupt(fault.to_string()))?;
     }
     insert
@@ -219,16 +214,12 @@ const COLUMNS: [Column; 23] = [
     Column::Category,
 ];
 
-fn values(
-    tx: &DatabaseTransaction,
-    id: SubmissionId,
-    new: &NewSubmission,
-) -> [Expr; COLUMNS.len()] {
+fn values(tx: &DatabaseTransaction, new: &NewSubmission) -> [Expr; COLUMNS.len()] {
     let state = State::ACCEPTED;
     // What is the same for every row is written out rather than bound.
     let constant = |sql: &'static str| Expr::cust(sql);
     [
-        Expr::val(id.0),
+        Expr::val(uuid::Uuid::new_v4()),
         Expr::val(new.tenant.as_str()),
         Expr::val(new.key.as_str()),
         Expr::val(KeyTag::of(&new.tenant, &new.key).0.cast_signed()),

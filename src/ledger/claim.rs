@@ -11,7 +11,7 @@ use super::entity::{channel, submission};
 use super::transition::{Brings, locked, transit};
 use super::types::{Applied, Change, Claim, ClaimOutcome, LedgerError, Rules};
 use super::{Ledger, row};
-use crate::domain::ids::{Fence, Pair, SubmissionId};
+use crate::domain::ids::{AccountId, Fence, Pair, SubmissionId};
 use crate::domain::submission::{Event, Status};
 
 /// Key of the lock under which the cap is checked and rows are claimed: counts race otherwise.
@@ -23,9 +23,30 @@ impl Ledger {
     /// # Errors
     /// [`LedgerError`]. A claim that was made although its answer was lost lapses.
     pub async fn claim(&self, id: SubmissionId) -> Result<ClaimOutcome, LedgerError> {
+        self.claim_within(id, None).await
+    }
+
+    /// The same, but a pair is leased from those accounts only: those that the claimant can sign for.
+    ///
+    /// # Errors
+    /// As [`Ledger::claim`].
+    pub async fn claim_among(
+        &self,
+        id: SubmissionId,
+        accounts: &[AccountId],
+    ) -> Result<ClaimOutcome, LedgerError> {
+        let accounts = accounts.iter().map(ToString::to_string).collect();
+        self.claim_within(id, Some(accounts)).await
+    }
+
+    async fn claim_within(
+        &self,
+        id: SubmissionId,
+        among: Option<Vec<String>>,
+    ) -> Result<ClaimOutcome, LedgerError> {
         let rules = self.rules;
         self.store
-            .write(move |tx| async move { claim(tx, &rules, id).await }.boxed())
+            .write(move |tx| async move { claim(tx, &rules, id, among).await }.boxed())
             .await
     }
 }
@@ -34,6 +55,7 @@ async fn claim(
     tx: &DatabaseTransaction,
     rules: &Rules,
     id: SubmissionId,
+    among: Option<Vec<String>>,
 ) -> Result<ClaimOutcome, LedgerError> {
     let Some((row, now)) = locked(tx, id).await? else {
         return Ok(ClaimOutcome::NotDue);
@@ -46,7 +68,7 @@ async fn claim(
     }
     let pair = match row.pair.filter(|_| row.state.holds_pair) {
         Some(held) => held,
-        None => match free_pair(tx).await? {
+        None => match free_pair(tx, among).await? {
             Some(pair) => pair,
             None => return no_channel(tx, id).await,
         },
@@ -99,9 +121,15 @@ pub(super) async fn lock(tx: &DatabaseTransaction, key: i64) -> Result<(), Ledge
 
 /// The account that has rested longest, locked, with its next sequence. Accounts that others are leasing at this
 /// moment are passed over.
-async fn free_pair(tx: &DatabaseTransaction) -> Result<Option<Pair>, LedgerError> {
-    let free = channel::Entity::find()
-        .filter(Expr::cust("state = 'free'"))
+async fn free_pair(
+    tx: &DatabaseTransaction,
+    among: Option<Vec<String>>,
+) -> Result<Option<Pair>, LedgerError> {
+    let mut free = channel::Entity::find().filter(Expr::cust("state = 'free'"));
+    if let Some(accounts) = among {
+        free = free.filter(channel::Column::Account.is_in(accounts));
+    }
+    let free = free
         .order_by(channel::Column::LastUsedAt, Order::Asc)
         .order_by(channel::Column::Account, Order::Asc)
         .limit(1)

@@ -79,7 +79,7 @@ async fn submit(submitter: &Submitter, id: SubmissionId) {
             | Submitted::NoChannel
             | Submitted::NotBuilt
             | Submitted::NoChainTime
-            | Submitted::ChannelSetAside,
+            | Submitted::NoKey,
         ) => {}
         Ok(Submitted::ClaimLost) => {
             tracing::warn!(submission = %id, "a claim was lost before its envelope was recorded");

@@ -63,6 +63,12 @@ impl KeyRing {
     pub fn channel(&self, account: AccountId) -> Option<&Signer> {
         self.channels.get(&account)
     }
+
+    /// The channel accounts that this process has keys for.
+    #[must_use]
+    pub fn channels(&self) -> Vec<AccountId> {
+        self.channels.keys().copied().collect()
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use tender::domain::plan::AccountState;
 use tender::domain::submission::{Category, Consumer, Event, Gap, Status, Verdict};
-use tender::ledger::{Applied, Change, Channel, ChannelState, Submission};
+use tender::ledger::{Change, Channel, ChannelState, Submission};
 
 use crate::bed::{Bed, ON_CHAIN, at, done, terminal, transient};
 
@@ -208,35 +208,6 @@ async fn an_idle_pair_goes_back_unused_or_is_found_used(bed: Bed) {
     }
 }
 
-async fn an_account_nobody_signs_for_is_set_aside_with_its_dead_envelopes(bed: Bed) {
-    let account = bed.channels(1).await[0];
-    let row = bed.confirming("key").await;
-    let row = bed
-        .apply(&row, Event::ProvenDead(transient(), Gap::None))
-        .await;
-    bed.sql("UPDATE submission_ledger SET next_attempt_at = 0")
-        .await;
-    let claim = bed.claim(row.id).await;
-    let change = Change {
-        last_error: Some("no key".to_owned()),
-        ..Change::new(&claim.submission, Event::ChannelUnusable, "test")
-    };
-    let after = done(bed.ledger.apply(change).await.unwrap());
-    assert_eq!(
-        (after.state.status, after.state.claims),
-        (Status::Pending, 0)
-    );
-    let channel = bed.channel(account).await;
-    check_account(&channel, &after, &(ASIDE, None), "no key");
-    assert!(channel.reason.unwrap().ends_with(": no key"));
-    let attempts = bed.ledger.attempts(row.id).await.unwrap();
-    assert!(attempts.iter().all(|attempt| attempt.settled));
-    // Legal for a row that is being built only.
-    let stray = Change::new(&after, Event::ChannelUnusable, "test");
-    let refused = bed.ledger.apply(stray).await.unwrap();
-    assert!(matches!(refused, Applied::Illegal(_)), "{refused:?}");
-}
-
 async fn the_next_envelope_takes_the_pair_of_the_dead_one(bed: Bed) {
     bed.channels(3).await;
     let row = bed.confirming("key").await;
@@ -365,7 +336,6 @@ async fn a_spent_budget_fails_the_row_and_a_requeue_starts_afresh(bed: Bed) {
 on_both!(
     each_outcome_moves_row_account_and_envelopes_together,
     an_idle_pair_goes_back_unused_or_is_found_used,
-    an_account_nobody_signs_for_is_set_aside_with_its_dead_envelopes,
     the_next_envelope_takes_the_pair_of_the_dead_one,
     a_late_find_settles_a_row_whose_outcome_was_out_of_reach,
     an_account_set_aside_returns_only_when_verified,
