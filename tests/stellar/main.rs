@@ -11,6 +11,9 @@ mod answers;
 mod devnet;
 #[cfg(feature = "devnet")]
 mod net;
+mod network;
+mod nodes;
 mod reads;
+mod scans;
 mod support;
 mod transport;

@@ -52,6 +52,22 @@ impl Method {
     }
 }
 
+impl Method {
+    /// Whether a repeat could do more than the call itself.
+    pub(super) fn has_effect(self) -> bool {
+        match self {
+            Self::SendTransaction => true,
+            Self::GetTransaction
+            | Self::GetTransactions
+            | Self::GetLedgerEntries
+            | Self::GetLatestLedger
+            | Self::GetEvents
+            | Self::GetHealth
+            | Self::GetNetwork => false,
+        }
+    }
+}
+
 /// One counter a method.
 #[derive(Default)]
 pub(super) struct Calls([AtomicU64; Method::ALL.len()]);

@@ -6,6 +6,8 @@ use crate::domain::classify::Fault;
 
 use super::Rpc;
 use super::calls::Method;
+use super::nodes::Answer;
+use super::standing::Shown;
 use super::wire::{Params, number};
 
 /// A ledger that an answer tells of.
@@ -19,10 +21,34 @@ pub struct Seen {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer {
+struct LatestLedger {
     sequence: u32,
     #[serde(deserialize_with = "number")]
     close_time: u64,
+}
+
+impl From<Seen> for Shown {
+    fn from(seen: Seen) -> Self {
+        Self {
+            ledger: seen.ledger,
+            close_time: Some(seen.close_time),
+        }
+    }
+}
+
+impl Answer for LatestLedger {
+    fn shown(&self) -> Option<Shown> {
+        Some(Seen::from(self).into())
+    }
+}
+
+impl From<&LatestLedger> for Seen {
+    fn from(answer: &LatestLedger) -> Self {
+        Self {
+            ledger: answer.sequence,
+            close_time: answer.close_time,
+        }
+    }
 }
 
 impl Rpc {
@@ -31,10 +57,11 @@ impl Rpc {
     /// # Errors
     /// [`Fault`] without a usable answer.
     pub async fn latest(&self) -> Result<Seen, Fault> {
-        let answer: Answer = self.call(Method::GetLatestLedger, Params::none()).await?;
-        Ok(Seen {
-            ledger: answer.sequence,
-            close_time: answer.close_time,
-        })
+        self.call(
+            Method::GetLatestLedger,
+            Params::none(),
+            |answer: LatestLedger| Ok(Seen::from(&answer)),
+        )
+        .await
     }
 }
