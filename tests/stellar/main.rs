@@ -11,6 +11,7 @@ mod answers;
 mod devnet;
 #[cfg(feature = "devnet")]
 mod net;
+mod fresh;
 mod network;
 mod nodes;
 mod reads;
