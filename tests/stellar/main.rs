@@ -9,9 +9,9 @@
 mod answers;
 #[cfg(feature = "devnet")]
 mod devnet;
+mod fresh;
 #[cfg(feature = "devnet")]
 mod net;
-mod fresh;
 mod network;
 mod nodes;
 mod reads;

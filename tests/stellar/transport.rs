@@ -6,15 +6,11 @@ use crate::nodes::{at, network_or};
 use crate::support::{NEVER, Reply, Server, client, dead_url};
 use serde_json::json;
 use tender::domain::classify::{Fault, SendAnswer};
-use tender::domain::ids::TxHash;
+use tender::domain::ids::{AccountId, TxHash};
 use tender::stellar::network::NetworkId;
 use tender::stellar::rpc::{BadNode, Method, Rpc};
 
 const MIB: usize = 1 << 20;
-
-fn latest() -> Reply {
-    Reply::Result(json!({ "id": "00", "sequence": 7, "closeTime": "1767225660" }))
-}
 
 #[tokio::test]
 async fn faults_are_told_apart_whatever_is_asked() {
@@ -80,18 +76,18 @@ async fn each_node_is_asked_alone_and_the_calls_are_counted_together() {
     let rpc = client(&[down.url(), dead_url().await, up.url()], NEVER, NEVER);
     let mut answers = Vec::new();
     for node in rpc.each_node() {
-        answers.push(node.latest().await.map(|seen| seen.ledger));
+        answers.push(node.account_sequence(AccountId([1; 32])).await);
     }
-    let expected = [Err(Fault::Http(503)), Err(Fault::Connect), Ok(7)];
+    let expected = [Err(Fault::Http(503)), Err(Fault::Connect), Ok(None)];
     assert_eq!(answers, expected);
-    assert!(rpc.calls().contains(&(Method::GetLatestLedger, 2)));
+    assert!(rpc.calls().contains(&(Method::GetLedgerEntries, 2)));
 }
 
 #[tokio::test]
 async fn calls_are_made_by_name_over_one_connection() {
     let server = Server::start(|_, params| {
         if params.is_object() {
-            latest()
+            at(7)
         } else {
             Reply::Error(-32602)
         }

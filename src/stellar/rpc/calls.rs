@@ -13,11 +13,11 @@ pub enum Method {
     GetTransactions,
     /// Reads ledger entries at one ledger.
     GetLedgerEntries,
-    /// The last ledger closed.
+    /// The last ledger closed, whole.
     GetLatestLedger,
     /// Pages through events.
     GetEvents,
-    /// The range of ledgers that a node keeps.
+    /// The range of ledgers that a node keeps, and so the last one closed.
     GetHealth,
     /// The network's passphrase.
     GetNetwork,

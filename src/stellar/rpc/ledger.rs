@@ -8,7 +8,7 @@ use super::Rpc;
 use super::calls::Method;
 use super::nodes::Answer;
 use super::standing::Shown;
-use super::wire::{Params, number};
+use super::wire::{Health, Params, number};
 
 /// A ledger that an answer tells of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,9 +54,21 @@ impl From<&LatestLedger> for Seen {
 impl Rpc {
     /// The last ledger that the node has taken in.
     ///
+    /// `getLatestLedger` brings the whole ledger along, which may outgrow what is read of an answer. So it is asked only
+    /// where `getHealth` does not tell: older versions leave the time out, and a node whose ledger is old answers with an
+    /// error.
+    ///
     /// # Errors
     /// [`Fault`] without a usable answer.
     pub async fn latest(&self) -> Result<Seen, Fault> {
+        let health = self.call(Method::GetHealth, Params::none(), |health: Health| {
+            Ok(health.seen())
+        });
+        match health.await {
+            Ok(Some(seen)) => return Ok(seen),
+            Ok(None) | Err(Fault::Rpc(_)) => {}
+            Err(fault) => return Err(fault),
+        }
         self.call(
             Method::GetLatestLedger,
             Params::none(),

@@ -5,6 +5,7 @@ use jsonrpsee::core::{JsonRawValue, to_json_raw_value};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
+use super::ledger::Seen;
 use super::nodes::Answer;
 use super::standing::Shown;
 
@@ -48,6 +49,16 @@ pub(super) struct Health {
     #[serde(default, deserialize_with = "optional_number")]
     pub latest_ledger_close_time: Option<u64>,
     pub oldest_ledger: u32,
+}
+
+impl Health {
+    /// The last ledger, if its close time is told.
+    pub(super) fn seen(&self) -> Option<Seen> {
+        Some(Seen {
+            ledger: self.latest_ledger,
+            close_time: self.latest_ledger_close_time?,
+        })
+    }
 }
 
 impl Answer for Health {
