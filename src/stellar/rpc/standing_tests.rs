@@ -26,8 +26,11 @@ fn now() -> Instant {
 
 use Verdict::{AskOthers as Ask, Believed, Implausible};
 
-/// Weighs an answer that shows that ledger against one other node, before and after it was asked.
-fn check(table: &[(&str, Standing, Standing, (u32, u64), Verdict)], now: Instant) {
+/// Why, the node itself, the other one, the ledger and close time it shows, and the verdict.
+type Case = (&'static str, Standing, Standing, (u32, u64), Verdict);
+
+/// Weighs each answer against the other node, before and after that was asked.
+fn check(table: &[Case], now: Instant) {
     for (why, own, other, (ledger, close_time), expected) in table {
         let shown = shown(*ledger, *close_time);
         let verdict = |asked| weigh(own, [other].into_iter(), shown, asked, now);
