@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures::future::join_all;
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 
@@ -49,12 +50,14 @@ pub enum StartError {
     /// A node's address.
     #[error(transparent)]
     Node(#[from] BadNode),
-    /// The nodes belong to another network: signatures would be made for the wrong one.
-    #[error("the RPC nodes serve the network `{actual}`, the settings name `{expected}`")]
+    /// A node belongs to another network: signatures would be made for the wrong one, and its ledgers believed.
+    #[error("RPC node {node} serves the network `{actual}`, the settings name `{expected}`")]
     WrongNetwork {
+        /// Which, in the order of the settings, counted from 1. Its address may hold a token.
+        node: usize,
         /// Of the settings.
         expected: String,
-        /// Of the nodes.
+        /// Of the node.
         actual: String,
     },
     /// Told to stop while waiting for something.
@@ -153,31 +156,55 @@ pub fn rpc(rpc: &config::Rpc, network: &NetworkId) -> Result<Rpc, StartError> {
     )?)
 }
 
-/// Waits until a node answers, and refuses one of another network.
+/// Waits until a node answers, and refuses to go on with any of another network. A node that does not answer is asked
+/// for its network before it is used.
 ///
 /// # Errors
-/// [`StartError::WrongNetwork`], or [`StartError::Stopped`] when it never answered.
+/// [`StartError::WrongNetwork`], or [`StartError::Stopped`] when none ever answered.
 pub async fn confirm_network(
     rpc: &Rpc,
     network: &NetworkId,
     shutdown: &CancellationToken,
 ) -> Result<(), StartError> {
     loop {
-        match rpc.passphrase().await {
-            Ok(actual) if actual == network.passphrase() => return Ok(()),
-            Ok(actual) => {
-                return Err(StartError::WrongNetwork {
-                    expected: network.passphrase().to_owned(),
-                    actual,
-                });
-            }
-            Err(fault) => tracing::warn!(fault = %fault.code(), "no RPC node answers yet"),
+        let asked = tokio::select! {
+            () = shutdown.cancelled() => return Err(StartError::Stopped),
+            asked = serves_network(rpc, network) => asked,
+        };
+        if asked? {
+            return Ok(());
         }
         tokio::select! {
             () = shutdown.cancelled() => return Err(StartError::Stopped),
             () = tokio::time::sleep(NETWORK_RETRY) => {}
         }
     }
+}
+
+/// Asks every node for its network: whether any answered.
+///
+/// # Errors
+/// [`StartError::WrongNetwork`].
+pub async fn serves_network(rpc: &Rpc, network: &NetworkId) -> Result<bool, StartError> {
+    let nodes = rpc.each_node();
+    let answers = join_all(nodes.iter().map(Rpc::passphrase)).await;
+    let mut confirmed = false;
+    for (node, answer) in (1..).zip(answers) {
+        match answer {
+            Ok(actual) if actual == network.passphrase() => confirmed = true,
+            Ok(actual) => {
+                return Err(StartError::WrongNetwork {
+                    node,
+                    expected: network.passphrase().to_owned(),
+                    actual,
+                });
+            }
+            Err(fault) => {
+                tracing::warn!(node, fault = %fault.code(), "an RPC node does not answer yet");
+            }
+        }
+    }
+    Ok(confirmed)
 }
 
 /// The signer of a secret from the settings.

@@ -6,6 +6,7 @@ use crate::config::{ChannelsConfig, Source, StoreConfig};
 use crate::domain::ids::AccountId;
 use crate::domain::plan::AccountState;
 use crate::flow::chain::Chain;
+use crate::flow::fresh;
 use crate::flow::provision::Provisioner;
 use crate::flow::reason::Reason;
 use crate::ledger::{Channel, ChannelState, Ledger};
@@ -44,7 +45,11 @@ pub(super) async fn run(command: ChannelsCommand, source: &Source) -> Result<Exi
         ChannelsCommand::Verify { release, reason } => {
             let config = ChannelsConfig::load(source)?;
             let ledger = app::ledger(&config.database, app::staff_rules()).await?;
-            let rpc = app::rpc(&config.rpc, &NetworkId::new(&config.network.passphrase))?;
+            let network = NetworkId::new(&config.network.passphrase);
+            let rpc = app::rpc(&config.rpc, &network)?;
+            if !app::serves_network(&rpc, &network).await? {
+                return Err(CliError::Refused("no RPC node answers".to_owned()));
+            }
             match release.zip(reason) {
                 Some((account, reason)) => release_one(&ledger, &rpc, account, &reason).await,
                 None => verify(&ledger, &rpc).await,
@@ -107,7 +112,7 @@ async fn provision(config: &ChannelsConfig) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the chain says of accounts.
+/// What the chain says of accounts now.
 async fn states(
     rpc: &Rpc,
     channels: &[Channel],
@@ -116,11 +121,9 @@ async fn states(
     if accounts.is_empty() {
         return Ok(HashMap::new());
     }
-    let pages = rpc.accounts(&accounts).await;
-    let pages = pages.map_err(|fault| {
-        CliError::Refused(format!("the network did not answer: {}", fault.code()))
-    })?;
-    Ok(pages.into_iter().flat_map(|page| page.accounts).collect())
+    let states = fresh::accounts(rpc, &Chain::default(), &accounts).await;
+    let states = states.map_err(|not_fresh| CliError::Refused(not_fresh.to_string()))?;
+    Ok(states.into_iter().collect())
 }
 
 /// What is wrong with an account, if anything. A leased one is on its way, so only its absence is.

@@ -100,7 +100,11 @@ fn building(state: &State, event: &Event, budget: Budget) -> Option<Next> {
                 ..*state
             },
             pair: PairFate::Keep,
-            due: Due::Backoff(state.claims),
+            // The first time the worker probably died, which says nothing about the row.
+            due: match state.claims {
+                0 | 1 => Due::Now,
+                more => Due::Backoff(more - 1),
+            },
         }),
         Event::IdlePairConsumed(consumer) => Some(without_idle_pair(state, *consumer)),
         // Dropping the pair is safe: nothing was recorded under this claim, and whatever was before is proven dead.

@@ -152,6 +152,18 @@ fn budgets_end_a_row_and_a_terminal_cause_ends_it_at_once() {
 }
 
 #[test]
+fn a_lapsed_claim_backs_off_only_when_it_repeats() {
+    let due_after = |claims| {
+        let row = State {
+            claims,
+            ..state(Status::Building)
+        };
+        next(&row, &Event::ClaimLapsed, BUDGET).expect("legal").due
+    };
+    assert_eq!((due_after(1), due_after(2)), (Due::Now, Due::Backoff(1)));
+}
+
+#[test]
 fn a_dead_pair_is_used_again_unless_there_is_a_gap_below_it() {
     let row = state(Status::Confirming);
     let again = next(

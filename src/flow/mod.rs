@@ -6,6 +6,7 @@
 //! - [`reconcile`]: rows become settled, by evidence; [`chain`] is the time they are judged by
 //! - [`provision`]: channel accounts come to exist
 //! - [`backoff`]: delays between tries
+//! - [`fresh`]: accounts as the node that is furthest on has them
 //! - [`withdraw`]: a row that was not sent is cancelled
 //! - [`requeue`]: staff run a failed row again
 //! - [`keys`]: API keys are made, listed, revoked and checked
@@ -16,6 +17,7 @@ pub mod backoff;
 pub mod chain;
 pub mod feed;
 pub mod fields;
+pub mod fresh;
 pub mod keys;
 #[cfg(feature = "planted-bugs")]
 mod planted;

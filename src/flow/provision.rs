@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::chain::Chain;
+use super::fresh::{self, NotFresh};
 use crate::domain::classify::{Fault, SendAnswer};
 use crate::domain::ids::AccountId;
 use crate::domain::plan::AccountState;
@@ -44,6 +45,9 @@ pub enum ProvisionError {
     /// The network did not answer.
     #[error("the network did not answer: {}", .0.code())]
     Network(Fault),
+    /// No node shows accounts as of the highest ledger seen: an old sequence number must not enter the pool.
+    #[error("the RPC nodes lag behind ledger {0}, which one of them has shown: try again")]
+    Lagging(u32),
     /// The treasury has no account.
     #[error("the treasury {0} does not exist on this network: fund it first")]
     NoTreasury(AccountId),
@@ -62,6 +66,15 @@ pub enum ProvisionError {
     /// The ledger did not answer.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
+}
+
+impl From<NotFresh> for ProvisionError {
+    fn from(not_fresh: NotFresh) -> Self {
+        match not_fresh {
+            NotFresh::Network(fault) => Self::Network(fault),
+            NotFresh::Lagging(ledger) => Self::Lagging(ledger),
+        }
+    }
 }
 
 impl From<Fault> for ProvisionError {
@@ -163,13 +176,7 @@ impl Provisioner {
         if accounts.is_empty() {
             return Ok((present, missing));
         }
-        for (account, state) in self
-            .rpc
-            .accounts(accounts)
-            .await?
-            .into_iter()
-            .flat_map(|page| page.accounts)
-        {
+        for (account, state) in fresh::accounts(&self.rpc, &self.chain, accounts).await? {
             match state {
                 AccountState::Present { sequence, .. } => present.push((account, sequence)),
                 AccountState::Absent => missing.push(account),

@@ -88,3 +88,32 @@ async fn an_answer_about_another_transaction_says_nothing() {
         assert_eq!(sent.seen, None);
     }
 }
+
+#[tokio::test]
+async fn the_last_ledger_is_read_without_its_transactions_where_the_node_can() {
+    let health = |close_time: Option<&str>| {
+        let mut health = json!({ "status": "healthy", "latestLedger": 9, "oldestLedger": 2 });
+        if let Some(close_time) = close_time {
+            health["latestLedgerCloseTime"] = json!(close_time);
+        }
+        Reply::Result(health)
+    };
+    let whole = Reply::Result(json!({ "sequence": 9, "closeTime": "60", "metadataXdr": "AAAA" }));
+    let table = [
+        (health(Some("60")), Reply::Close, "told at once"),
+        (health(None), whole.clone(), "an older version"),
+        (Reply::Error(-32603), whole, "its last ledger is old"),
+    ];
+    for (health, whole, why) in table {
+        let server = Server::start(move |method, _| match method {
+            "getHealth" => health.clone(),
+            _ => whole.clone(),
+        })
+        .await;
+        let seen = Seen {
+            ledger: 9,
+            close_time: 60,
+        };
+        assert_eq!(server.client().latest().await, Ok(seen), "{why}");
+    }
+}

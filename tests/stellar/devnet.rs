@@ -15,9 +15,9 @@ use tender::stellar::signer::Signer;
 use tender_devnet::faults::{FaultPlan, Loss};
 
 use crate::net::{
-    FIRST_SEQUENCE, Net, PASSPHRASE, channel, creating, issuer, own, payee, paying, stranger,
-    treasury, usd,
+    FIRST_SEQUENCE, Net, channel, creating, issuer, own, payee, paying, stranger, treasury, usd,
 };
+use crate::support::PASSPHRASE;
 use crate::support::{NEVER, client};
 
 fn refused(failure: Failure, fee_charged: i64) -> SendAnswer {

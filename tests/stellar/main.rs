@@ -9,8 +9,12 @@
 mod answers;
 #[cfg(feature = "devnet")]
 mod devnet;
+mod fresh;
 #[cfg(feature = "devnet")]
 mod net;
+mod network;
+mod nodes;
 mod reads;
+mod scans;
 mod support;
 mod transport;

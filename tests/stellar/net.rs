@@ -14,9 +14,8 @@ use tender_devnet::node::{DevNode, Pace};
 use tender_devnet::rpc::serve;
 use tokio::net::TcpListener;
 
-use crate::support::{NEVER, client};
+use crate::support::{NEVER, PASSPHRASE, client};
 
-pub const PASSPHRASE: &str = "Standalone Network ; February 2017";
 pub const CLOSE_S: u64 = 5;
 
 /// Who is in the network from its start; all but the stranger have an account.

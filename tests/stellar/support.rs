@@ -14,6 +14,9 @@ use tokio::net::{TcpListener, TcpStream};
 /// Long enough never to pass in a test that does not wait for it.
 pub const NEVER: Duration = Duration::from_mins(1);
 
+/// The network of every client.
+pub const PASSPHRASE: &str = "Standalone Network ; February 2017";
+
 /// What the server does with a request.
 #[derive(Clone, Debug)]
 pub enum Reply {
@@ -89,7 +92,7 @@ impl Server {
 }
 
 pub fn client(urls: &[String], send: Duration, read: Duration) -> Rpc {
-    let network = NetworkId::new("Standalone Network ; February 2017");
+    let network = NetworkId::new(PASSPHRASE);
     Rpc::new(network, urls, send, read).unwrap()
 }
 

@@ -2,18 +2,15 @@
 
 use std::time::Duration;
 
+use crate::nodes::{at, network_or};
 use crate::support::{NEVER, Reply, Server, client, dead_url};
 use serde_json::json;
 use tender::domain::classify::{Fault, SendAnswer};
-use tender::domain::ids::TxHash;
+use tender::domain::ids::{AccountId, TxHash};
 use tender::stellar::network::NetworkId;
 use tender::stellar::rpc::{BadNode, Method, Rpc};
 
 const MIB: usize = 1 << 20;
-
-fn latest() -> Reply {
-    Reply::Result(json!({ "id": "00", "sequence": 7, "closeTime": "1767225660" }))
-}
 
 #[tokio::test]
 async fn faults_are_told_apart_whatever_is_asked() {
@@ -73,46 +70,24 @@ async fn sends_and_reads_have_timeouts_of_their_own() {
 }
 
 #[tokio::test]
-async fn a_dead_node_is_left_for_the_next_one_which_is_kept() {
-    let server = Server::start(|_, _| latest()).await;
-    let rpc = client(&[dead_url().await, server.url()], NEVER, NEVER);
-    for _ in 0..3 {
-        assert_eq!(rpc.latest().await.unwrap().ledger, 7);
-    }
-    let tries = 1 + 3;
-    assert!(rpc.calls().contains(&(Method::GetLatestLedger, tries)));
-}
-
-#[tokio::test]
-async fn no_fault_but_a_refused_connection_is_passed_to_the_next_node() {
-    for reply in [Reply::Status(503), Reply::Error(-32603), Reply::Close] {
-        let first = Server::always(reply).await;
-        let second = Server::start(|_, _| latest()).await;
-        let rpc = client(&[first.url(), second.url()], NEVER, NEVER);
-        assert!(rpc.latest().await.is_err());
-        assert_eq!(second.connections(), 0);
-    }
-}
-
-#[tokio::test]
 async fn each_node_is_asked_alone_and_the_calls_are_counted_together() {
-    let down = Server::always(Reply::Status(503)).await;
-    let up = Server::start(|_, _| latest()).await;
+    let down = Server::start(network_or(|_, _| Reply::Status(503))).await;
+    let up = Server::start(network_or(|_, _| at(7))).await;
     let rpc = client(&[down.url(), dead_url().await, up.url()], NEVER, NEVER);
     let mut answers = Vec::new();
     for node in rpc.each_node() {
-        answers.push(node.latest().await.map(|seen| seen.ledger));
+        answers.push(node.account_sequence(AccountId([1; 32])).await);
     }
-    let expected = [Err(Fault::Http(503)), Err(Fault::Connect), Ok(7)];
+    let expected = [Err(Fault::Http(503)), Err(Fault::Connect), Ok(None)];
     assert_eq!(answers, expected);
-    assert!(rpc.calls().contains(&(Method::GetLatestLedger, 3)));
+    assert!(rpc.calls().contains(&(Method::GetLedgerEntries, 2)));
 }
 
 #[tokio::test]
 async fn calls_are_made_by_name_over_one_connection() {
     let server = Server::start(|_, params| {
         if params.is_object() {
-            latest()
+            at(7)
         } else {
             Reply::Error(-32602)
         }

@@ -13,10 +13,8 @@ use crate::stellar::rpc::{Consumed, Consumer, Rpc};
 
 /// Scans under way at once.
 const AT_ONCE: usize = 4;
-/// Ledgers asked for at once: full ones hold some hundred transactions each.
-const LEDGERS: u32 = 10;
-/// Such parts read by one run of a scan.
-const PARTS: usize = 20;
+/// Parts read by one run of a scan, each some thousand transactions.
+const PARTS: usize = 4;
 /// A window that was read whole without seeing the consumer is read again after so long: an index may lag.
 const AGAIN_AFTER: Duration = Duration::from_secs(60);
 
@@ -177,24 +175,26 @@ async fn read_on(
         if progress.next > to {
             return None;
         }
-        let end = to.min(progress.next.saturating_add(LEDGERS - 1));
-        match node.consumer(pair, progress.next, end).await {
+        let (read_to, whole) = match node.consumer(pair, progress.next, to).await {
             Ok(Consumer::Found(found)) => return Some(found),
-            Ok(Consumer::NotSeen { covered: true }) => progress.next = end.saturating_add(1),
-            Ok(Consumer::NotSeen { covered: false }) => match node.oldest_ledger().await {
-                // What it no longer keeps is passed over, and the rest is read.
-                Ok(oldest) if oldest > progress.next => {
-                    progress.begins_late = Some(oldest);
-                    progress.next = oldest;
-                }
-                // It has not come so far, or something could not be read.
-                Ok(_) | Err(_) => return None,
-            },
+            Ok(Consumer::NotSeen { read_to, whole }) => (read_to, whole),
             Err(fault) => {
                 tracing::debug!(fault = fault.code(), "a scan is gone on with later");
                 return None;
             }
+        };
+        if !whole {
+            match node.oldest_ledger().await {
+                // What it no longer keeps is passed over.
+                Ok(oldest) if oldest > progress.next => progress.begins_late = Some(oldest),
+                // Something could not be read: a later look may be able to.
+                Ok(_) | Err(_) => return None,
+            }
         }
+        if read_to < progress.next {
+            return None;
+        }
+        progress.next = read_to.saturating_add(1);
     }
     None
 }

@@ -13,6 +13,8 @@ use crate::stellar::convert;
 
 use super::Rpc;
 use super::calls::Method;
+use super::nodes;
+use super::standing::Shown;
 use super::wire::{Params, list};
 
 /// Most keys that one call takes.
@@ -41,6 +43,15 @@ struct Entry {
     xdr: String,
 }
 
+impl nodes::Answer for Answer {
+    fn shown(&self) -> Option<Shown> {
+        Some(Shown {
+            ledger: self.latest_ledger,
+            close_time: None,
+        })
+    }
+}
+
 impl Rpc {
     /// States of accounts, in pages of at most 200, each with the ledger it was taken at.
     ///
@@ -51,8 +62,8 @@ impl Rpc {
         for accounts in accounts.chunks(PAGE_KEYS) {
             let keys: Vec<_> = accounts.iter().map(|account| key_of(*account)).collect();
             let params = Params(json!({ "keys": keys }));
-            let answer: Answer = self.call(Method::GetLedgerEntries, params).await?;
-            pages.push(read(accounts, &keys, answer)?);
+            let read = |answer| read(accounts, &keys, answer);
+            pages.push(self.call(Method::GetLedgerEntries, params, read).await?);
         }
         Ok(pages)
     }

@@ -13,11 +13,11 @@ pub enum Method {
     GetTransactions,
     /// Reads ledger entries at one ledger.
     GetLedgerEntries,
-    /// The last ledger closed.
+    /// The last ledger closed, whole.
     GetLatestLedger,
     /// Pages through events.
     GetEvents,
-    /// The range of ledgers that a node keeps.
+    /// The range of ledgers that a node keeps, and so the last one closed.
     GetHealth,
     /// The network's passphrase.
     GetNetwork,
@@ -48,6 +48,22 @@ impl Method {
             Self::GetEvents => "getEvents",
             Self::GetHealth => "getHealth",
             Self::GetNetwork => "getNetwork",
+        }
+    }
+}
+
+impl Method {
+    /// Whether a repeat could do more than the call itself.
+    pub(super) fn has_effect(self) -> bool {
+        match self {
+            Self::SendTransaction => true,
+            Self::GetTransaction
+            | Self::GetTransactions
+            | Self::GetLedgerEntries
+            | Self::GetLatestLedger
+            | Self::GetEvents
+            | Self::GetHealth
+            | Self::GetNetwork => false,
         }
     }
 }

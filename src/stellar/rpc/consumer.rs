@@ -1,7 +1,7 @@
 //! Which transaction used a pair, found by reading ledgers.
 
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::domain::classify::Fault;
 use crate::domain::codes::{Failure, TxCode};
@@ -11,12 +11,17 @@ use crate::stellar::outcome;
 
 use super::Rpc;
 use super::calls::Method;
-use super::wire::{Health, Params, list};
+use super::nodes;
+use super::standing::Shown;
+use super::transport::NoAnswer;
+use super::wire::{Health, Params, list, optional_number};
 
-/// Transactions asked for at once. The RPC gives up to 200, but with their meta those may outgrow the largest answer.
+/// Transactions asked for at once. The RPC gives up to 200, but with their meta those may outgrow the largest answer; a
+/// page that does is asked for again at half its size.
 const PAGE_TRANSACTIONS: usize = 100;
-/// Most pages read at once, some 30 full ledgers: callers split longer ranges.
+/// Pages after which a scan ends, some 30 full ledgers, and the pages it may take to get through one ledger at least.
 const MAX_PAGES: usize = 100;
+const MAX_PAGES_OF_LEDGER: usize = 2_000;
 /// What the RPC answers to a ledger outside what it keeps.
 const OUT_OF_RANGE: Fault = Fault::Rpc(-32600);
 
@@ -27,8 +32,10 @@ pub enum Consumer {
     Found(Box<Consumed>),
     /// It was not seen.
     NotSeen {
-        /// Whether every ledger of the range was read whole. Otherwise nothing is known.
-        covered: bool,
+        /// How far the scan got: a later one goes on behind this ledger.
+        read_to: u32,
+        /// Whether every transaction up to there was read. Otherwise its absence from those ledgers means nothing.
+        whole: bool,
     },
 }
 
@@ -49,8 +56,19 @@ struct Answer {
     #[serde(deserialize_with = "list")]
     transactions: Vec<Item>,
     latest_ledger: u32,
+    #[serde(default, deserialize_with = "optional_number")]
+    latest_ledger_close_timestamp: Option<u64>,
     oldest_ledger: u32,
     cursor: String,
+}
+
+impl nodes::Answer for Answer {
+    fn shown(&self) -> Option<Shown> {
+        Some(Shown {
+            ledger: self.latest_ledger,
+            close_time: self.latest_ledger_close_timestamp,
+        })
+    }
 }
 
 #[derive(Deserialize)]
@@ -72,48 +90,107 @@ enum Verdict {
     },
 }
 
+/// Pages through transactions, from a ledger on.
+struct Pages {
+    position: Value,
+    limit: usize,
+}
+
+impl Pages {
+    fn from(ledger: u32) -> Self {
+        Self {
+            position: json!({ "startLedger": ledger }),
+            limit: PAGE_TRANSACTIONS,
+        }
+    }
+
+    async fn next(&mut self, rpc: &Rpc) -> Result<Answer, Fault> {
+        loop {
+            let mut params = self.position.clone();
+            params["pagination"]["limit"] = json!(self.limit);
+            let (method, params) = (Method::GetTransactions, Params(params));
+            match rpc.nodes.call(rpc.pinned, method, &params, Ok).await {
+                Err(NoAnswer::TooLarge) if self.limit > 1 => self.limit /= 2,
+                Err(no_answer) => return Err(no_answer.into()),
+                Ok(answer) => {
+                    let answer: Answer = answer;
+                    self.position = json!({ "pagination": { "cursor": answer.cursor } });
+                    return Ok(answer);
+                }
+            }
+        }
+    }
+}
+
 impl Rpc {
-    /// Reads the transactions of ledgers `from` to `to`, both included, for the one that used the pair.
+    /// Reads the transactions of ledgers `from` to `to`, both included, for the one that used the pair. All of it is read
+    /// from one node. A long range is read in parts: go on behind what was read.
     ///
     /// # Errors
     /// [`Fault`] without a usable answer.
     pub async fn consumer(&self, pair: Pair, from: u32, to: u32) -> Result<Consumer, Fault> {
-        match self.scan(pair, from, to).await {
+        let one = self.staying();
+        match one.scan(pair, from, to).await {
             Err(OUT_OF_RANGE) => {}
             scanned => return scanned,
         }
-        let health: Health = self.call(Method::GetHealth, Params::none()).await?;
-        if from > health.latest_ledger || to < health.oldest_ledger {
-            return Ok(Consumer::NotSeen { covered: false });
+        let health: Health = one.call(Method::GetHealth, Params::none(), Ok).await?;
+        if from > health.latest_ledger {
+            return Ok(Consumer::NotSeen {
+                read_to: from.saturating_sub(1),
+                whole: true,
+            });
         }
-        // The node keeps a part of the range: the transaction may be there, but its absence means nothing.
-        match self.scan(pair, health.oldest_ledger.max(from), to).await? {
+        // The node keeps a part of the range, or nothing: the transaction may be there, but its absence means nothing.
+        if to < health.oldest_ledger {
+            return Ok(Consumer::NotSeen {
+                read_to: to,
+                whole: false,
+            });
+        }
+        match one.scan(pair, health.oldest_ledger.max(from), to).await? {
             found @ Consumer::Found(_) => Ok(found),
-            Consumer::NotSeen { .. } => Ok(Consumer::NotSeen { covered: false }),
+            Consumer::NotSeen { read_to, .. } => Ok(Consumer::NotSeen {
+                read_to,
+                whole: false,
+            }),
         }
     }
 
-    async fn scan(&self, pair: Pair, start: u32, to: u32) -> Result<Consumer, Fault> {
-        let mut covered = true;
-        let mut params = json!({ "startLedger": start });
-        for _ in 0..MAX_PAGES {
-            let answer = self.page(params).await?;
+    async fn scan(&self, pair: Pair, from: u32, to: u32) -> Result<Consumer, Fault> {
+        let mut pages = Pages::from(from);
+        let (mut read_to, mut whole) = (from.saturating_sub(1), true);
+        for page in 0..MAX_PAGES_OF_LEDGER {
+            if page >= MAX_PAGES && read_to >= from {
+                break;
+            }
+            let answer = match pages.next(self).await {
+                // What was read before stays read.
+                Err(_) if read_to >= from => break,
+                answer => answer?,
+            };
+            whole &= answer.oldest_ledger <= read_to.saturating_add(1);
+            let Some(last) = answer.transactions.last().map(|item| item.ledger) else {
+                read_to = read_to.max(answer.latest_ledger.min(to));
+                break;
+            };
             match self.search(pair, to, &answer) {
                 Verdict::Found(consumed) => return Ok(Consumer::Found(consumed)),
-                Verdict::Not { whole, past } => {
-                    covered &= whole && answer.oldest_ledger <= start;
+                Verdict::Not { whole: page, past } => {
+                    whole &= page;
+                    // The next page may go on in the last ledger of this one.
+                    read_to = if past {
+                        to
+                    } else {
+                        read_to.max(last.saturating_sub(1))
+                    };
                     if past {
-                        return Ok(Consumer::NotSeen { covered });
+                        break;
                     }
                 }
             }
-            if answer.transactions.is_empty() {
-                let covered = covered && answer.latest_ledger >= to;
-                return Ok(Consumer::NotSeen { covered });
-            }
-            params = json!({ "pagination": { "cursor": answer.cursor } });
         }
-        Ok(Consumer::NotSeen { covered: false })
+        Ok(Consumer::NotSeen { read_to, whole })
     }
 
     /// Every transaction from ledger `from` on that can be read, in ledger order.
@@ -121,10 +198,11 @@ impl Rpc {
     /// # Errors
     /// [`Fault`] without a usable answer, also when the node no longer keeps that ledger.
     pub async fn transactions_from(&self, from: u32) -> Result<Vec<Consumed>, Fault> {
+        let one = self.staying();
         let mut all = Vec::new();
-        let mut params = json!({ "startLedger": from });
+        let mut pages = Pages::from(from);
         loop {
-            let answer = self.page(params).await?;
+            let answer = pages.next(&one).await?;
             if answer.transactions.is_empty() {
                 return Ok(all);
             }
@@ -132,13 +210,7 @@ impl Rpc {
                 let inspected = inspect(&self.network, &item.envelope_xdr).ok()?;
                 Some(consumed(item, inspected))
             }));
-            params = json!({ "pagination": { "cursor": answer.cursor } });
         }
-    }
-
-    async fn page(&self, mut params: serde_json::Value) -> Result<Answer, Fault> {
-        params["pagination"]["limit"] = json!(PAGE_TRANSACTIONS);
-        self.call(Method::GetTransactions, Params(params)).await
     }
 
     fn search(&self, pair: Pair, to: u32, answer: &Answer) -> Verdict {

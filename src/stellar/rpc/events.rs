@@ -18,6 +18,8 @@ use crate::stellar::network::NetworkId;
 use super::Rpc;
 use super::calls::Method;
 use super::ledger::Seen;
+use super::nodes;
+use super::standing::Shown;
 use super::wire::{Params, list, number};
 
 /// Events asked for at once: about 2 MB of answer at most.
@@ -157,6 +159,21 @@ struct Item {
     value: String,
 }
 
+impl Answer {
+    fn seen(&self) -> Seen {
+        Seen {
+            ledger: self.latest_ledger,
+            close_time: self.latest_ledger_close_time,
+        }
+    }
+}
+
+impl nodes::Answer for Answer {
+    fn shown(&self) -> Option<Shown> {
+        Some(self.seen().into())
+    }
+}
+
 impl Rpc {
     /// The watched payments since a cursor, one page of them. A payment that is not on it is not thereby absent.
     ///
@@ -175,15 +192,12 @@ impl Rpc {
             EventCursor::Start(ledger) => params["startLedger"] = json!(ledger),
             EventCursor::After(cursor) => params["pagination"]["cursor"] = json!(cursor),
         }
-        let answer: Answer = self.call(Method::GetEvents, Params(params)).await?;
+        let answer: Answer = self.call(Method::GetEvents, Params(params), Ok).await?;
         Ok(EffectPage {
             full: answer.events.len() >= PAGE_EVENTS,
             effects: answer.events.iter().filter_map(landed).collect(),
+            seen: answer.seen(),
             cursor: EventCursor::After(answer.cursor),
-            seen: Seen {
-                ledger: answer.latest_ledger,
-                close_time: answer.latest_ledger_close_time,
-            },
             oldest_ledger: answer.oldest_ledger,
         })
     }

@@ -14,6 +14,8 @@ use crate::stellar::outcome;
 use super::Rpc;
 use super::calls::Method;
 use super::ledger::Seen;
+use super::nodes;
+use super::standing::Shown;
 use super::wire::{Params, number, optional_number};
 
 /// What a look-up of one hash answered.
@@ -57,6 +59,21 @@ struct Events {
     contract_events_xdr: Option<Vec<Vec<String>>>,
 }
 
+impl Answer {
+    fn seen(&self) -> Seen {
+        Seen {
+            ledger: self.latest_ledger,
+            close_time: self.latest_ledger_close_time,
+        }
+    }
+}
+
+impl nodes::Answer for Answer {
+    fn shown(&self) -> Option<Shown> {
+        Some(self.seen().into())
+    }
+}
+
 impl Rpc {
     /// Looks a hash up, inner or outer, and whether its transaction left that effect.
     ///
@@ -64,11 +81,14 @@ impl Rpc {
     /// [`Fault`] without a usable answer, which says nothing about the transaction.
     pub async fn transaction(&self, hash: TxHash, effect: &Effect) -> Result<Lookup, Fault> {
         let params = Params(json!({ "hash": hash.to_string() }));
-        let answer: Answer = self.call(Method::GetTransaction, params).await?;
-        if answer.tx_hash != hash.to_string() {
-            return Err(Fault::Malformed);
-        }
-        read(&answer, effect)
+        self.call(Method::GetTransaction, params, |answer: Answer| {
+            if answer.tx_hash == hash.to_string() {
+                read(&answer, effect)
+            } else {
+                Err(Fault::Malformed)
+            }
+        })
+        .await
     }
 }
 
@@ -89,10 +109,7 @@ fn read(answer: &Answer, effect: &Effect) -> Result<Lookup, Fault> {
     };
     Ok(Lookup {
         finding,
-        seen: Seen {
-            ledger: answer.latest_ledger,
-            close_time: answer.latest_ledger_close_time,
-        },
+        seen: answer.seen(),
         oldest_ledger: answer.oldest_ledger,
         // Where nothing was found the RPC writes 0.
         ledger: answer.ledger.filter(|ledger| *ledger > 0),

@@ -6,7 +6,9 @@ mod consumer;
 mod events;
 mod ledger;
 mod lookup;
+mod nodes;
 mod send;
+mod standing;
 mod transport;
 mod wire;
 
@@ -22,15 +24,18 @@ pub use lookup::Lookup;
 pub use send::Sent;
 pub use transport::BadNode;
 
-use serde::de::DeserializeOwned;
-
 use crate::domain::classify::Fault;
 use crate::stellar::network::NetworkId;
 
-use transport::Nodes;
+use nodes::{Answer, Nodes};
 use wire::Params;
 
-/// A client of one or more nodes of one network. Cloning shares its connections.
+/// A client of one or more nodes of one network. Cloning shares its connections and what it knows of the nodes.
+///
+/// The first node is preferred. One that fails is left for the next for some seconds, one that lags until it has caught
+/// up, and one implausibly ahead of all others is not believed. A send is never repeated, unless no connection was made;
+/// a read is repeated once. Of several nodes each has to tell the network's passphrase before it is asked anything, and
+/// one of another network never is: what it would say of accounts and ledgers must not be believed.
 #[derive(Clone)]
 pub struct Rpc {
     nodes: Arc<Nodes>,
@@ -50,7 +55,7 @@ impl Rpc {
         send_timeout: Duration,
         read_timeout: Duration,
     ) -> Result<Self, BadNode> {
-        let nodes = Nodes::new(urls, send_timeout, read_timeout)?;
+        let nodes = Nodes::new(urls, network.passphrase(), send_timeout, read_timeout)?;
         Ok(Self {
             nodes: Arc::new(nodes),
             network,
@@ -68,11 +73,23 @@ impl Rpc {
         self.nodes.indices().map(pinned_to).collect()
     }
 
-    async fn call<T: DeserializeOwned>(&self, method: Method, params: Params) -> Result<T, Fault> {
-        match self.pinned {
-            Some(node) => self.nodes.call_one(node, method, &params).await,
-            None => self.nodes.call(method, params).await,
+    /// A client of the node that is asked first now, and of that one alone: for what takes several calls.
+    fn staying(&self) -> Self {
+        Self {
+            pinned: self.pinned.or_else(|| self.nodes.preferred()),
+            ..self.clone()
         }
+    }
+
+    /// Asks, and has `read` make what is wanted of the answer: an answer it refuses counts against the node.
+    async fn call<T: Answer, R>(
+        &self,
+        method: Method,
+        params: Params,
+        read: impl Fn(T) -> Result<R, Fault>,
+    ) -> Result<R, Fault> {
+        let call = self.nodes.call(self.pinned, method, &params, read);
+        Ok(call.await?)
     }
 
     /// Calls made so far, by method; tries at further nodes count.
@@ -86,7 +103,11 @@ impl Rpc {
     /// # Errors
     /// [`Fault`] without a usable answer.
     pub async fn passphrase(&self) -> Result<String, Fault> {
-        let answer: wire::Network = self.call(Method::GetNetwork, Params::none()).await?;
-        Ok(answer.passphrase)
+        self.call(
+            Method::GetNetwork,
+            Params::none(),
+            |answer: wire::Network| Ok(answer.passphrase),
+        )
+        .await
     }
 }

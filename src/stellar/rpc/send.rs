@@ -10,6 +10,8 @@ use crate::stellar::outcome;
 use super::Rpc;
 use super::calls::Method;
 use super::ledger::Seen;
+use super::nodes;
+use super::standing::Shown;
 use super::wire::{Params, number};
 
 /// What a send answered, and the ledger the node was at.
@@ -32,33 +34,38 @@ struct Answer {
     error_result_xdr: Option<String>,
 }
 
-impl Rpc {
-    /// Sends recorded bytes. No answer proves that the network does not have them.
-    pub async fn send(&self, hash: TxHash, xdr: &str) -> Sent {
-        let params = Params(json!({ "transaction": xdr }));
-        let answer: Result<Answer, _> = self.call(Method::SendTransaction, params).await;
-        let answer = match answer {
-            Ok(answer) if answer.hash == hash.to_string() => answer,
-            Ok(_) => return Sent::unknown(Fault::Malformed),
-            Err(fault) => return Sent::unknown(fault),
-        };
-        let seen = Seen {
-            ledger: answer.latest_ledger,
-            close_time: answer.latest_ledger_close_time,
-        };
-        Sent {
-            answer: read(&answer),
-            seen: Some(seen),
+impl Answer {
+    fn seen(&self) -> Seen {
+        Seen {
+            ledger: self.latest_ledger,
+            close_time: self.latest_ledger_close_time,
         }
     }
 }
 
-impl Sent {
-    fn unknown(fault: Fault) -> Self {
-        Self {
+impl nodes::Answer for Answer {
+    fn shown(&self) -> Option<Shown> {
+        Some(self.seen().into())
+    }
+}
+
+impl Rpc {
+    /// Sends recorded bytes. No answer proves that the network does not have them.
+    pub async fn send(&self, hash: TxHash, xdr: &str) -> Sent {
+        let params = Params(json!({ "transaction": xdr }));
+        let sent = self.call(Method::SendTransaction, params, |answer: Answer| {
+            if answer.hash != hash.to_string() {
+                return Err(Fault::Malformed);
+            }
+            Ok(Sent {
+                answer: read(&answer),
+                seen: Some(answer.seen()),
+            })
+        });
+        sent.await.unwrap_or_else(|fault| Sent {
             answer: SendAnswer::Unknown(fault),
             seen: None,
-        }
+        })
     }
 }
 

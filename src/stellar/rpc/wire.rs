@@ -5,6 +5,10 @@ use jsonrpsee::core::{JsonRawValue, to_json_raw_value};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
+use super::ledger::Seen;
+use super::nodes::Answer;
+use super::standing::Shown;
+
 /// Parameters by name: the RPC refuses arrays.
 pub(super) struct Params(pub Value);
 
@@ -26,12 +30,44 @@ pub(super) struct Network {
     pub passphrase: String,
 }
 
+impl Answer for Network {
+    fn shown(&self) -> Option<Shown> {
+        None
+    }
+
+    fn passphrase(&self) -> Option<&str> {
+        Some(&self.passphrase)
+    }
+}
+
 /// Answer of `getHealth`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Health {
     pub latest_ledger: u32,
+    /// Older versions do not tell.
+    #[serde(default, deserialize_with = "optional_number")]
+    pub latest_ledger_close_time: Option<u64>,
     pub oldest_ledger: u32,
+}
+
+impl Health {
+    /// The last ledger, if its close time is told.
+    pub(super) fn seen(&self) -> Option<Seen> {
+        Some(Seen {
+            ledger: self.latest_ledger,
+            close_time: self.latest_ledger_close_time?,
+        })
+    }
+}
+
+impl Answer for Health {
+    fn shown(&self) -> Option<Shown> {
+        Some(Shown {
+            ledger: self.latest_ledger,
+            close_time: self.latest_ledger_close_time,
+        })
+    }
 }
 
 /// A number that is a string in some answers and a number in others, though it means the same.
