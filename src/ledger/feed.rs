@@ -82,9 +82,7 @@ async fn fresh(
         None => u64::MAX,
     };
     room = room.saturating_sub(dispatched.holders);
-    let waiting = || pending().filter(Expr::cust("dispatched_at IS NULL"));
-    let holders = waiting().filter(Expr::cust("pair_held"));
-    let mut rows = select(tx, holders, Ord::min(room, MOST)).await?;
+    let mut rows = holders(tx, room).await?;
     let mut free = Ord::min(
         room.saturating_sub(rows.len() as u64),
         free_channels(tx).await?,
@@ -92,10 +90,10 @@ async fn fresh(
     for lane in Priority::ALL {
         let before = dispatched.in_lane(lane);
         free = free.saturating_sub(before);
-        let lane = waiting()
+        let lane = waiting(tx)
             .filter(Column::Priority.eq(lane.rank()))
             .filter(Expr::cust("NOT pair_held"));
-        let found = select(tx, lane, Ord::min(free, window.saturating_sub(before))).await?;
+        let found = in_order(tx, lane, Ord::min(free, window.saturating_sub(before))).await?;
         free = free.saturating_sub(found.len() as u64);
         rows.extend(found);
     }
@@ -111,10 +109,10 @@ async fn overdue(
     redispatch_after: Duration,
 ) -> Result<Vec<Dispatch>, LedgerError> {
     let since = clock::before(tx, redispatch_after);
-    let query = pending()
+    let query = due(tx)
         .filter(Expr::cust("dispatched_at IS NOT NULL"))
         .filter(Expr::col(Column::DispatchedAt).lte(since));
-    let rows = select(tx, query, MOST).await?;
+    let rows = in_order(tx, query, MOST).await?;
     mark(tx, &rows, 0).await?;
     rows.iter()
         .map(|row| dispatch(row, row.dispatch_round))
@@ -124,6 +122,18 @@ async fn overdue(
 fn pending() -> Select<Entity> {
     // Written out: an index with a condition is used only for a query that states it.
     Entity::find().filter(Expr::cust("status = 'pending'"))
+}
+
+/// Rows that may be taken now. Those that somebody is changing at this moment are left for the next round.
+fn due(tx: &DatabaseTransaction) -> Select<Entity> {
+    pending()
+        .filter(Expr::col(Column::NextAttemptAt).lte(clock::now(tx)))
+        .lock_with_behavior(LockType::Update, LockBehavior::SkipLocked)
+}
+
+/// Those of them that are not dispatched.
+fn waiting(tx: &DatabaseTransaction) -> Select<Entity> {
+    due(tx).filter(Expr::cust("dispatched_at IS NULL"))
 }
 
 async fn free_channels(tx: &DatabaseTransaction) -> Result<u64, LedgerError> {
@@ -183,8 +193,8 @@ async fn dispatched(tx: &DatabaseTransaction) -> Result<Dispatched, LedgerError>
     Ok(dispatched)
 }
 
-/// The rows to take, locked. Rows that somebody is changing at this moment are left for the next round.
-async fn select(
+/// The first of the rows to take, locked.
+async fn in_order(
     tx: &DatabaseTransaction,
     query: Select<Entity>,
     limit: u64,
@@ -193,14 +203,29 @@ async fn select(
         return Ok(Vec::new());
     }
     Ok(query
-        .filter(Expr::col(Column::NextAttemptAt).lte(clock::now(tx)))
         .order_by(Column::Priority, Order::Asc)
         .order_by(Column::CreatedAt, Order::Asc)
         .order_by(Column::Id, Order::Asc)
         .limit(limit)
-        .lock_with_behavior(LockType::Update, LockBehavior::SkipLocked)
         .all(tx)
         .await?)
+}
+
+/// The first of the due rows that hold a pair, locked.
+///
+/// Put in order here: asked for their order, PostgreSQL may look for these few rows along the index of the many others.
+async fn holders(tx: &DatabaseTransaction, limit: u64) -> Result<Vec<Model>, LedgerError> {
+    if limit == 0 {
+        return Ok(Vec::new());
+    }
+    let mut rows = waiting(tx)
+        .filter(Expr::cust("pair_held"))
+        .limit(MOST)
+        .all(tx)
+        .await?;
+    rows.sort_by_key(|row| (row.priority, row.created_at, row.id));
+    rows.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    Ok(rows)
 }
 
 async fn mark(tx: &DatabaseTransaction, rows: &[Model], rounds: i64) -> Result<(), LedgerError> {
