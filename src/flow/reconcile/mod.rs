@@ -8,6 +8,7 @@ mod aside;
 mod evidence;
 mod landed;
 mod look_up;
+mod progress;
 mod steps;
 
 use std::collections::HashMap;
@@ -50,6 +51,7 @@ pub struct Reconciler {
     settings: ReconcileSettings,
     landed: tokio::sync::Mutex<Landings>,
     aside: Aside,
+    watchers: progress::Watchers,
 }
 
 /// Bounds of the reconciler.
@@ -113,6 +115,7 @@ impl Reconciler {
             settings,
             landed: tokio::sync::Mutex::default(),
             aside: Aside::default(),
+            watchers: progress::Watchers::default(),
         }
     }
 
@@ -124,6 +127,7 @@ impl Reconciler {
             match self.round(passed, &mut looked_up).await {
                 Ok(Some((ledger, report))) => {
                     passed = Some((ledger, Instant::now()));
+                    self.passed(&report).await;
                     if report.settled > 0 {
                         freed.notify_one();
                     }

@@ -146,6 +146,7 @@ impl Reconciler {
             required,
         };
         let Some(fee) = fees::raised_bid(refused, inner.envelope.fee, self.settings.max_fee) else {
+            self.count(|metrics| metrics.fee_ceiling_hit(lease.submission.priority));
             tracing::warn!(submission = %lease.submission.id, required, "the fee ceiling is below what the network asks");
             return self.wait_for_lower_fees(lease).await;
         };
@@ -184,6 +185,7 @@ impl Reconciler {
         let Applied::Done(row) = recorded else {
             return Ok(false);
         };
+        self.count(|metrics| metrics.fee_raised(row.kind));
         self.send_aside(place, *row, bump);
         Ok(true)
     }
