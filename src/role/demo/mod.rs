@@ -72,6 +72,9 @@ pub enum DemoError {
     /// The chain could not be read.
     #[error("the chain could not be read: {}", .0.code())]
     Chain(Fault),
+    /// Told to end before there was a report.
+    #[error("interrupted: there is no report")]
+    Interrupted,
     /// Payments stayed undecided.
     #[error("{0} payments stayed undecided")]
     Undecided(u64),
@@ -80,11 +83,12 @@ pub enum DemoError {
 /// Runs the demonstration; with `stay` the stack stays up afterwards until shutdown.
 ///
 /// # Errors
-/// See [`DemoError`].
+/// See [`DemoError`]; in any case nothing is left behind.
 pub async fn run(
     config: &EmbeddedConfig,
     demo: Demonstration,
-    stay: Option<CancellationToken>,
+    stay: bool,
+    shutdown: &CancellationToken,
 ) -> Result<Report, DemoError> {
     let directory = tempfile::tempdir().map_err(DemoError::Directory)?;
     let database = directory.path().join("tender.sqlite");
@@ -95,22 +99,28 @@ pub async fn run(
         close: demo.close,
         bind,
     };
-    let stack = Stack::start(config, setup).await?;
-    let report = demonstrate(config, demo, &stack).await;
-    let report = match report {
-        Ok(report) => report,
-        Err(error) => {
-            stack.stop().await;
-            return Err(error);
+    let stack = uninterrupted(shutdown, Stack::start(config, setup, shutdown)).await??;
+    let report = uninterrupted(shutdown, demonstrate(config, demo, &stack)).await;
+    match report {
+        Ok(Ok(report)) if stay => {
+            println!("\n{report}");
+            announce(&stack);
+            stack.run().await?;
+            Ok(report)
         }
-    };
-    if let Some(shutdown) = stay {
-        println!("\n{report}");
-        announce(&stack);
-        shutdown.cancelled().await;
+        ended => {
+            stack.stop().await;
+            ended?
+        }
     }
-    stack.stop().await;
-    Ok(report)
+}
+
+async fn uninterrupted<T>(
+    shutdown: &CancellationToken,
+    work: impl Future<Output = T>,
+) -> Result<T, DemoError> {
+    let done = shutdown.run_until_cancelled(work).await;
+    done.ok_or(DemoError::Interrupted)
 }
 
 async fn demonstrate(
