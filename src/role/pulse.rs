@@ -187,8 +187,9 @@ impl Jobs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures::poll;
     use std::future::pending;
-    use tokio::time::{advance, sleep};
+    use tokio::time::advance;
 
     fn dead(liveness: &Liveness) -> Vec<(&'static str, String)> {
         let checks = liveness().into_iter().filter(|check| !check.good);
@@ -199,16 +200,14 @@ mod tests {
     async fn a_loop_that_lies_still_is_dead_and_a_server_is_not() {
         let pulses = Pulses::new(CancellationToken::new());
         let liveness = pulses.liveness();
-        let _server = tokio::spawn(pulses.until_it_ends("api", pending::<()>()));
-        let _hangs = tokio::spawn(pulses.while_it_moves("worker", pending::<()>()));
-        let _moves = tokio::spawn(pulses.while_it_moves("feed", async {
-            loop {
-                sleep(STILL / 3).await;
-            }
-        }));
-        sleep(STILL - Duration::from_secs(1)).await;
+        let mut server = pin!(pulses.until_it_ends("api", pending::<()>()));
+        let mut hangs = pin!(pulses.while_it_moves("worker", pending::<()>()));
+        let mut moves = pin!(pulses.while_it_moves("feed", pending::<()>()));
+        assert!(poll!(&mut server).is_pending() && poll!(&mut hangs).is_pending());
+        advance(STILL).await;
+        assert!(poll!(&mut moves).is_pending());
         assert_eq!(dead(&liveness), []);
-        sleep(Duration::from_secs(2)).await;
+        advance(Duration::from_secs(1)).await;
         let said = "has not moved for 181 s".to_owned();
         assert_eq!(dead(&liveness), [("worker", said)]);
     }
