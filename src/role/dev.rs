@@ -26,10 +26,8 @@ pub async fn run(
         close,
         bind: config.http.bind,
     };
-    let Some(started) = shutdown
-        .run_until_cancelled(Stack::start(config, setup, &shutdown))
-        .await
-    else {
+    let starting = Box::pin(Stack::start(config, setup, &shutdown));
+    let Some(started) = shutdown.run_until_cancelled(starting).await else {
         return Ok(());
     };
     let stack = started?;

@@ -150,7 +150,6 @@ mod tests {
     async fn a_part_that_panics_ends_the_process() {
         let (mut loops, _shutdown) = loops();
         loops.serve("other", obedient(loops.stop_token()));
-        #[expect(clippy::panic, reason = "the case")]
         loops.cycle("feed", async { panic!("a bug") });
         let error = loops.run().await.expect_err("it panicked");
         assert!(matches!(error, StartError::Ended("feed")), "{error}");

@@ -7,7 +7,7 @@ use futures::future::{BoxFuture, join_all};
 use tokio::time::timeout;
 
 use crate::http::{Check, Readiness};
-use crate::ledger::{Ledger, LedgerError, Progress};
+use crate::ledger::{Ledger, Progress};
 use crate::queue::Queue;
 use crate::stellar::rpc::{Rpc, Seen};
 
@@ -65,72 +65,61 @@ pub fn of(needs: Needs) -> Readiness {
         }
         if reconciler {
             checks.push(Box::pin(async move {
-                let progress = timeout(PATIENCE, ledger.progress()).await;
-                passes(progress.ok())
+                match timeout(PATIENCE, ledger.progress()).await {
+                    Ok(Ok(progress)) => passes(progress),
+                    Ok(Err(_)) | Err(_) => check("reconciler", false, "the ledger does not tell"),
+                }
             }));
         }
         Box::pin(join_all(checks))
     })
 }
 
+fn check(name: &'static str, good: bool, detail: impl Into<String>) -> Check {
+    let detail = detail.into();
+    Check { name, good, detail }
+}
+
 async fn answers<E>(name: &'static str, ping: impl Future<Output = Result<(), E>>) -> Check {
     let good = matches!(timeout(PATIENCE, ping).await, Ok(Ok(())));
     let detail = if good { "answers" } else { "does not answer" };
-    Check {
-        name,
-        good,
-        detail: detail.to_owned(),
-    }
+    check(name, good, detail)
 }
 
 /// The last ledger closed, and how far it lies behind the wall clock, which is good enough for a probe: nothing about
 /// money is decided here, and nothing that decides about money looks at this clock.
 fn network(seen: Option<Seen>, now: SystemTime, close: Duration) -> Check {
     let Some(seen) = seen else {
-        return Check {
-            name: "network",
-            good: false,
-            detail: "does not answer".to_owned(),
-        };
+        return check("network", false, "does not answer");
     };
     let now = now.duration_since(SystemTime::UNIX_EPOCH);
     let now = now.unwrap_or_default().as_secs();
     // A network ahead of our clock does not lag.
     let lag = now.saturating_sub(seen.close_time);
-    Check {
-        name: "network",
-        good: Duration::from_secs(lag) <= close * LAG_LEDGERS + LAG_SLACK,
-        detail: format!("at ledger {}, which closed {lag} s ago", seen.ledger),
-    }
+    let good = Duration::from_secs(lag) <= close * LAG_LEDGERS + LAG_SLACK;
+    let detail = format!("at ledger {}, which closed {lag} s ago", seen.ledger);
+    check("network", good, detail)
 }
 
 /// How far the reconcilers are: all of them, since any one settles what the others leave.
-fn passes(progress: Option<Result<Option<Progress>, LedgerError>>) -> Check {
-    let (good, detail) = match progress {
-        None | Some(Err(_)) => (false, "the ledger does not tell".to_owned()),
-        Some(Ok(None)) => (false, "no reconciler has run yet".to_owned()),
-        Some(Ok(Some(progress))) => {
-            let oldest = OLD_PASS.max(progress.pass.period * MISSED_PASSES);
-            (progress.age <= oldest, words(&progress))
-        }
+fn passes(progress: Option<Progress>) -> Check {
+    let Some(progress) = progress else {
+        return check("reconciler", false, "no reconciler has run yet");
     };
-    Check {
-        name: "reconciler",
-        good,
-        detail,
-    }
+    let oldest = OLD_PASS.max(progress.pass.period * MISSED_PASSES);
+    check("reconciler", progress.age <= oldest, words(&progress))
 }
 
 fn words(progress: &Progress) -> String {
     let (ledger, ago) = (progress.pass.ledger, progress.age.as_secs());
-    let mut words = format!(
+    let passed = format!(
         "passed ledger {ledger} {ago} s ago, {} leases",
         progress.leases
     );
-    if let Some(stillest) = progress.stillest {
-        words.push_str(&format!(", one unchanged for {} s", stillest.as_secs()));
-    }
-    words
+    let Some(stillest) = progress.stillest else {
+        return passed;
+    };
+    format!("{passed}, one unchanged for {} s", stillest.as_secs())
 }
 
 #[cfg(test)]
@@ -188,10 +177,10 @@ mod tests {
             (60, 601, false),
         ];
         for (period, age, good) in rows {
-            let check = passes(Some(Ok(Some(progress(period, age)))));
+            let check = passes(Some(progress(period, age)));
             assert_eq!(check.good, good, "{period} {age}");
         }
-        let check = passes(Some(Ok(Some(progress(1, 2)))));
+        let check = passes(Some(progress(1, 2)));
         assert_eq!(
             check.detail,
             "passed ledger 7 2 s ago, 3 leases, one unchanged for 4 s"
@@ -200,13 +189,8 @@ mod tests {
 
     #[test]
     fn without_a_pass_there_is_no_reconciler() {
-        let check = passes(Some(Ok(None)));
+        let check = passes(None);
         assert!(!check.good);
         assert_eq!(check.detail, "no reconciler has run yet");
-        let silent = LedgerError::Unavailable("password=hunter2".to_owned());
-        for check in [passes(None), passes(Some(Err(silent)))] {
-            assert!(!check.good);
-            assert_eq!(check.detail, "the ledger does not tell");
-        }
     }
 }

@@ -99,8 +99,9 @@ pub async fn run(
         close: demo.close,
         bind,
     };
-    let stack = uninterrupted(shutdown, Stack::start(config, setup, shutdown)).await??;
-    let report = uninterrupted(shutdown, demonstrate(config, demo, &stack)).await;
+    let starting = Box::pin(Stack::start(config, setup, shutdown));
+    let stack = uninterrupted(shutdown, starting).await??;
+    let report = uninterrupted(shutdown, Box::pin(demonstrate(config, demo, &stack))).await;
     match report {
         Ok(Ok(report)) if stay => {
             println!("\n{report}");
