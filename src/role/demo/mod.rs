@@ -13,6 +13,7 @@ use secrecy::ExposeSecret as _;
 use tender_devnet::faults::{FaultPlan, Loss};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::dev::announce;
 use super::embedded::{self, EmbeddedError, Setup, Stack, TENANT};
@@ -153,12 +154,14 @@ async fn demonstrate(
     let first_ledger = stack.node.latest().borrow().sequence;
     let started = Instant::now();
     let closes = audit::watch_closes(&stack.node, started);
-    let posting = tokio::spawn(load.post_all());
-    let decided = wait_until_decided(demo, stack, config.submit.window).await;
-    let accepted = posting
-        .await
-        .unwrap_or_else(|error| Err(DemoError::Refused(error.to_string())))?;
-    decided?;
+    let posting = AbortOnDropHandle::new(tokio::spawn(load.post_all()));
+    let posted = async {
+        let posted = posting.await;
+        posted.unwrap_or_else(|error| Err(DemoError::Refused(error.to_string())))
+    };
+    // Whichever fails first ends both: nobody waits for payments that were never posted.
+    let decided = wait_until_decided(demo, stack, config.submit.window);
+    let (accepted, ()) = tokio::try_join!(posted, decided)?;
     let elapsed = started.elapsed();
     let lost = stack.node.faults();
     stack.node.set_faults(FaultPlan::none());
