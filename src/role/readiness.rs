@@ -32,7 +32,7 @@ pub struct Needs {
     pub rpc: Option<Rpc>,
     /// The network's usual time between two ledgers.
     pub close: Duration,
-    /// Whether payments would be taken in vain without a reconciler.
+    /// Whether it also needs some reconciler to pass, without which nothing that was taken is ever settled.
     pub reconciler: bool,
 }
 
