@@ -32,7 +32,7 @@ const REDISPATCH_AFTER: Duration = Duration::from_secs(5);
 /// Pause before the network is asked again for its name.
 const NETWORK_RETRY: Duration = Duration::from_secs(1);
 
-/// Why a role did not start.
+/// Why a role did not start, or did not go on.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The ledger.
@@ -74,6 +74,20 @@ pub enum StartError {
         /// Why.
         error: std::io::Error,
     },
+    /// A part of the process ended although nobody asked it to, or panicked.
+    #[error("the part `{0}` of the process ended unasked")]
+    Ended(&'static str),
+}
+
+impl StartError {
+    /// A port or a file that cannot be used.
+    #[must_use]
+    pub fn io(what: impl Into<String>, error: std::io::Error) -> Self {
+        Self::Io {
+            what: what.into(),
+            error,
+        }
+    }
 }
 
 /// The rules that the ledger applies to every transition.

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use prometheus::{
-    Encoder, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
-    Registry, TextEncoder,
+    Encoder, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder,
 };
 
+use crate::domain::classify::SendAnswer;
 use crate::domain::operation::OperationKind;
 use crate::domain::schedule::Priority;
 use crate::domain::submission::Status;
@@ -18,7 +18,7 @@ const LATENCY_BUCKETS: [f64; 12] = [
 /// Of HTTP requests, in seconds. Long polls fill the last ones.
 const HTTP_BUCKETS: [f64; 10] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0];
 
-/// Everything the service counts. One per process, shared by reference.
+/// Everything a process counts. One per process, shared by reference. What a process never touches it does not show.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
@@ -26,10 +26,18 @@ pub struct Metrics {
     queue_depth: IntGaugeVec,
     latency: HistogramVec,
     fee_bumps: IntCounterVec,
-    stuck: IntGauge,
-    dead: IntCounter,
+    stuck: IntGaugeVec,
+    dead: IntCounterVec,
     max_fee_hits: IntCounterVec,
     channels: IntGaugeVec,
+    sends: IntCounterVec,
+    rpc_calls: IntCounterVec,
+    passes: IntCounterVec,
+    pass_age: IntGaugeVec,
+    leases: IntGaugeVec,
+    settled: IntCounterVec,
+    resent: IntCounterVec,
+    faults: IntCounterVec,
     http_requests: IntCounterVec,
     http_seconds: HistogramVec,
 }
@@ -40,73 +48,34 @@ pub struct Metrics {
 pub struct MetricsError(#[from] prometheus::Error);
 
 impl Metrics {
-    /// A registry of its own, with everything at zero.
+    /// A registry of its own, with nothing counted yet.
     ///
     /// # Errors
     /// [`MetricsError`] if two metrics have the same name.
+    #[rustfmt::skip] // One metric a line reads as the table it is.
     pub fn new() -> Result<Self, MetricsError> {
-        let registry = Registry::new();
-        let metrics = Self {
-            operations: counters(
-                "outbox_ops_total",
-                "Operations by outcome",
-                &["kind", "priority", "outcome"],
-            )?,
-            queue_depth: gauges(
-                "outbox_queue_depth",
-                "Submissions that are not at their end yet",
-                &["status", "priority"],
-            )?,
-            latency: histograms(
-                "outbox_op_latency_seconds",
-                "From acceptance to a terminal status",
-                &["kind"],
-                &LATENCY_BUCKETS,
-            )?,
-            fee_bumps: counters("outbox_fee_bump_total", "Fees raised", &["kind"])?,
-            stuck: IntGauge::new(
-                "outbox_stuck_submitted",
-                "Submissions whose outcome is out of reach",
-            )?,
-            dead: IntCounter::new("outbox_dead_total", "Submissions that failed for good")?,
-            max_fee_hits: counters(
-                "outbox_max_fee_hit_total",
-                "Bids at the ceiling",
-                &["priority"],
-            )?,
-            channels: gauges("outbox_channel_accounts", "Channel accounts", &["state"])?,
-            http_requests: counters(
-                "http_requests_total",
-                "HTTP requests",
-                &["method", "status"],
-            )?,
-            http_seconds: histograms(
-                "http_request_seconds",
-                "Duration of HTTP requests",
-                &["method"],
-                &HTTP_BUCKETS,
-            )?,
-            registry,
-        };
-        metrics.register()?;
-        Ok(metrics)
-    }
-
-    fn register(&self) -> Result<(), MetricsError> {
-        self.registry.register(Box::new(self.operations.clone()))?;
-        self.registry.register(Box::new(self.queue_depth.clone()))?;
-        self.registry.register(Box::new(self.latency.clone()))?;
-        self.registry.register(Box::new(self.fee_bumps.clone()))?;
-        self.registry.register(Box::new(self.stuck.clone()))?;
-        self.registry.register(Box::new(self.dead.clone()))?;
-        self.registry
-            .register(Box::new(self.max_fee_hits.clone()))?;
-        self.registry.register(Box::new(self.channels.clone()))?;
-        self.registry
-            .register(Box::new(self.http_requests.clone()))?;
-        self.registry
-            .register(Box::new(self.http_seconds.clone()))?;
-        Ok(())
+        let r = Registry::new();
+        Ok(Self {
+            operations: counters(&r, "outbox_ops_total", "Operations by outcome", &["kind", "priority", "outcome"])?,
+            queue_depth: gauges(&r, "outbox_queue_depth", "Submissions that are not at their end yet", &["status", "priority"])?,
+            latency: histograms(&r, "outbox_op_latency_seconds", "From acceptance to a terminal status", &["kind"], &LATENCY_BUCKETS)?,
+            fee_bumps: counters(&r, "outbox_fee_bump_total", "Fees raised", &["kind"])?,
+            stuck: gauges(&r, "outbox_stuck_submitted", "Submissions whose outcome is out of reach", &[])?,
+            dead: counters(&r, "outbox_dead_total", "Submissions that failed for good", &[])?,
+            max_fee_hits: counters(&r, "outbox_max_fee_hit_total", "Bids at the ceiling", &["priority"])?,
+            channels: gauges(&r, "outbox_channel_accounts", "Channel accounts", &["state"])?,
+            sends: counters(&r, "outbox_sends_total", "Envelopes handed to nodes, by what they answered", &["answer"])?,
+            rpc_calls: counters(&r, "stellar_rpc_calls_total", "Calls of Stellar RPC nodes", &["method"])?,
+            passes: counters(&r, "reconciler_passes_total", "Passes over the leases", &[])?,
+            pass_age: gauges(&r, "reconciler_pass_age_seconds", "Time since any reconciler finished a pass", &[])?,
+            leases: gauges(&r, "reconciler_leases", "Submissions that hold a channel account", &[])?,
+            settled: counters(&r, "reconciler_settled_total", "Submissions settled or set back", &[])?,
+            resent: counters(&r, "reconciler_resent_total", "Envelopes sent again", &[])?,
+            faults: counters(&r, "reconciler_faults_total", "Rows that a pass had to leave for the next one", &[])?,
+            http_requests: counters(&r, "http_requests_total", "HTTP requests", &["method", "status"])?,
+            http_seconds: histograms(&r, "http_request_seconds", "Duration of HTTP requests", &["method"], &HTTP_BUCKETS)?,
+            registry: r,
+        })
     }
 
     /// A submission reached a terminal status so long after it was accepted.
@@ -123,7 +92,7 @@ impl Metrics {
             .with_label_values(&[kind.as_str()])
             .observe(after.as_secs_f64());
         if outcome == Status::Failed {
-            self.dead.inc();
+            self.dead.with_label_values(NONE).inc();
         }
     }
 
@@ -139,9 +108,44 @@ impl Metrics {
             .inc();
     }
 
-    /// So many submissions have an outcome out of reach.
-    pub fn set_stuck(&self, count: usize) {
-        self.stuck.set(gauge(count as u64));
+    /// A node answered a send, or kept its answer back.
+    pub fn send_answered(&self, answer: &SendAnswer) {
+        let answer = match answer {
+            SendAnswer::Pending => "pending",
+            SendAnswer::Duplicate => "duplicate",
+            SendAnswer::TryAgainLater => "try_again_later",
+            SendAnswer::Refused(_) => "refused",
+            SendAnswer::Unknown(_) => "unknown",
+        };
+        self.sends.with_label_values(&[answer]).inc();
+    }
+
+    /// Calls of nodes so far, by method.
+    pub fn set_rpc_calls<'a>(&self, calls: impl IntoIterator<Item = (&'a str, u64)>) {
+        for (method, total) in calls {
+            let counter = self.rpc_calls.with_label_values(&[method]);
+            counter.inc_by(total.saturating_sub(counter.get()));
+        }
+    }
+
+    /// This process's reconciler finished a pass over so many leases.
+    pub fn reconciler_passed(&self, leases: usize, settled: usize, resent: usize, faults: usize) {
+        self.passes.with_label_values(NONE).inc();
+        self.leases
+            .with_label_values(NONE)
+            .set(gauge(leases as u64));
+        self.settled.with_label_values(NONE).inc_by(settled as u64);
+        self.resent.with_label_values(NONE).inc_by(resent as u64);
+        self.faults.with_label_values(NONE).inc_by(faults as u64);
+    }
+
+    /// How far the reconcilers are, whichever process they are: the time since the last pass, and how many submissions
+    /// have an outcome out of reach.
+    pub fn set_progress(&self, age: Duration, stuck: u64) {
+        self.pass_age
+            .with_label_values(NONE)
+            .set(gauge(age.as_secs()));
+        self.stuck.with_label_values(NONE).set(gauge(stuck));
     }
 
     /// What the ledger holds now that is not at its end yet. A status and priority that is not listed has none.
@@ -198,24 +202,42 @@ impl Metrics {
     }
 }
 
-fn counters(name: &str, help: &str, labels: &[&str]) -> Result<IntCounterVec, prometheus::Error> {
-    IntCounterVec::new(Opts::new(name, help), labels)
+/// The labels of a metric without any.
+const NONE: &[&str] = &[];
+
+fn counters(
+    registry: &Registry,
+    name: &str,
+    help: &str,
+    labels: &[&str],
+) -> Result<IntCounterVec, prometheus::Error> {
+    let metric = IntCounterVec::new(Opts::new(name, help), labels)?;
+    registry.register(Box::new(metric.clone()))?;
+    Ok(metric)
 }
 
-fn gauges(name: &str, help: &str, labels: &[&str]) -> Result<IntGaugeVec, prometheus::Error> {
-    IntGaugeVec::new(Opts::new(name, help), labels)
+fn gauges(
+    registry: &Registry,
+    name: &str,
+    help: &str,
+    labels: &[&str],
+) -> Result<IntGaugeVec, prometheus::Error> {
+    let metric = IntGaugeVec::new(Opts::new(name, help), labels)?;
+    registry.register(Box::new(metric.clone()))?;
+    Ok(metric)
 }
 
 fn histograms(
+    registry: &Registry,
     name: &str,
     help: &str,
     labels: &[&str],
     buckets: &[f64],
 ) -> Result<HistogramVec, prometheus::Error> {
-    HistogramVec::new(
-        HistogramOpts::new(name, help).buckets(buckets.to_vec()),
-        labels,
-    )
+    let options = HistogramOpts::new(name, help).buckets(buckets.to_vec());
+    let metric = HistogramVec::new(options, labels)?;
+    registry.register(Box::new(metric.clone()))?;
+    Ok(metric)
 }
 
 fn gauge(count: u64) -> i64 {
@@ -225,6 +247,13 @@ fn gauge(count: u64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::classify::Fault;
+
+    #[test]
+    fn what_a_process_never_touches_it_does_not_show() {
+        let text = Metrics::new().expect("a registry").render();
+        assert_eq!(text.expect("text"), "");
+    }
 
     #[test]
     fn what_was_counted_is_rendered_by_name_and_label() {
@@ -239,6 +268,12 @@ mod tests {
         metrics.set_depth(&[(Status::Building, Priority::Low, 2)]);
         metrics.set_channels(3, 2, 1);
         metrics.http_answered("BREW", 405, Duration::from_millis(1));
+        metrics.send_answered(&SendAnswer::Unknown(Fault::Timeout));
+        metrics.set_rpc_calls([("getEvents", 3)]);
+        metrics.set_rpc_calls([("getEvents", 5)]);
+        metrics.reconciler_passed(4, 2, 1, 0);
+        metrics.reconciler_passed(3, 1, 0, 2);
+        metrics.set_progress(Duration::from_secs(9), 6);
         let text = metrics.render().expect("text");
         assert!(!text.contains(r#"status="confirmed"}"#), "{text}");
         for line in [
@@ -248,6 +283,15 @@ mod tests {
             r#"outbox_channel_accounts{state="leased"} 2"#,
             r#"http_requests_total{method="other",status="405"} 1"#,
             "outbox_dead_total 1",
+            r#"outbox_sends_total{answer="unknown"} 1"#,
+            r#"stellar_rpc_calls_total{method="getEvents"} 5"#,
+            "reconciler_passes_total 2",
+            "reconciler_leases 3",
+            "reconciler_settled_total 3",
+            "reconciler_resent_total 1",
+            "reconciler_faults_total 2",
+            "reconciler_pass_age_seconds 9",
+            "outbox_stuck_submitted 6",
         ] {
             assert!(text.contains(line), "{line} in\n{text}");
         }

@@ -7,8 +7,10 @@
 
 mod support;
 
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
-use support::process::tender;
+use support::{PATIENCE, log::Stream, process::tender, scratch::Scratch};
 
 #[test]
 fn every_key_takes_effect_once_although_answers_are_lost() {
@@ -39,4 +41,46 @@ fn every_key_takes_effect_once_although_answers_are_lost() {
         "{report}"
     );
     assert!(report["failed"].as_object().unwrap().is_empty(), "{report}");
+}
+
+/// Runs a command of the embedded stack until it works, then tells it to end: its exit status and what it says.
+/// Whatever it made in its temporary directory has to be gone.
+fn interrupted(args: &[&str]) -> (Option<i32>, Vec<String>) {
+    let directory = Scratch::new("interrupted", None);
+    let mut process = tender(args)
+        .env("TMPDIR", directory.path().to_str().unwrap())
+        .env("LOG_FILTER", "info")
+        .env("HTTP_BIND", "127.0.0.1:0")
+        .start();
+    process.wait_for_line("worker starts");
+    let made = || std::fs::read_dir(directory.path()).unwrap().count();
+    assert_eq!(made(), 1, "it keeps its ledger somewhere");
+    let began = Instant::now();
+    let status = process.terminate();
+    assert!(
+        began.elapsed() < Duration::from_secs(10),
+        "beyond the grace"
+    );
+    assert_eq!(made(), 0, "something was left behind");
+    process.log().wait_closed(PATIENCE);
+    (status.code(), process.log().lines(Stream::Err))
+}
+
+#[test]
+fn an_interrupted_demonstration_leaves_nothing_behind() {
+    for args in [
+        &["demo", "--payments", "100000", "--exit"][..],
+        &["demo", "--payments", "100000"],
+    ] {
+        let (status, said) = interrupted(args);
+        assert_eq!(status, Some(1), "{said:?}");
+        let told = "error: interrupted: there is no report";
+        assert!(said.iter().any(|line| line == told), "{said:?}");
+    }
+}
+
+#[test]
+fn the_embedded_stack_ends_in_good_order_and_leaves_nothing_behind() {
+    let (status, said) = interrupted(&["dev"]);
+    assert_eq!(status, Some(0), "{said:?}");
 }

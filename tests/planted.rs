@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tender::config::{EmbeddedConfig, Source};
 use tender::role::demo::{self, Demonstration};
+use tokio_util::sync::CancellationToken;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_pinning_the_demonstration_counts_payments_made_twice() {
@@ -19,7 +20,7 @@ async fn without_pinning_the_demonstration_counts_payments_made_twice() {
         close,
         watched: false,
     };
-    let report = demo::run(&config, demonstration, None)
+    let report = demo::run(&config, demonstration, false, &CancellationToken::new())
         .await
         .expect("a report");
     println!("{report}");

@@ -9,6 +9,7 @@ mod m20261201_000002_submission_attempts;
 mod m20261201_000003_submission_log;
 mod m20261201_000004_channel_accounts;
 mod m20261201_000005_api_keys;
+mod m20261201_000006_reconciler_progress;
 
 pub use sea_orm_migration::MigratorTrait;
 use sea_orm_migration::{MigrationTrait, SchemaManager, prelude::async_trait};
@@ -27,6 +28,7 @@ impl MigratorTrait for Migrator {
             Box::new(m20261201_000003_submission_log::Migration),
             Box::new(m20261201_000004_channel_accounts::Migration),
             Box::new(m20261201_000005_api_keys::Migration),
+            Box::new(m20261201_000006_reconciler_progress::Migration),
         ]
     }
 }

@@ -47,15 +47,14 @@ pub(super) async fn run(args: DemoArgs) -> Result<ExitCode, CliError> {
         close,
         watched: std::io::stderr().is_terminal(),
     };
-    let stay = (!args.exit).then(role::shutdown_on_signal);
-    let shown = stay.is_some();
-    let report = role::demo::run(&config, demonstration, stay).await?;
+    let (stay, shutdown) = (!args.exit, role::shutdown_on_signal());
+    let report = role::demo::run(&config, demonstration, stay, &shutdown).await?;
     if args.json {
         println!(
             "{}",
             serde_json::to_string(&report).map_err(std::io::Error::from)?
         );
-    } else if !shown {
+    } else if !stay {
         println!("{report}");
     }
     Ok(if report.holds() {

@@ -75,19 +75,7 @@ pub enum Cors {
 
 impl Http {
     pub(super) fn parse(r: &mut Reader) -> Option<Self> {
-        let bind = r.text(&BIND).and_then(|text| {
-            let address = text.parse().ok();
-            if address.is_none() {
-                let shown = show::public(&text);
-                r.fault(
-                    &BIND,
-                    format!(
-                        "must be an IP address and a port, such as 0.0.0.0:8080, not `{shown}`"
-                    ),
-                );
-            }
-            address
-        });
+        let bind = r.text(&BIND).and_then(|text| address(r, &BIND, &text));
         let body_limit = r.number(&BODY_LIMIT);
         let rate_limit = r.number(&RATE_LIMIT);
         let cors = r
@@ -102,6 +90,18 @@ impl Http {
             public_url,
         })
     }
+}
+
+/// An address to listen at.
+pub(super) fn address(r: &mut Reader, setting: &'static Setting, text: &str) -> Option<SocketAddr> {
+    let address = text.parse().ok();
+    if address.is_none() {
+        let shown = show::public(text);
+        let problem =
+            format!("must be an IP address and a port, such as 0.0.0.0:8080, not `{shown}`");
+        r.fault(setting, problem);
+    }
+    address
 }
 
 fn cors(r: &mut Reader, text: &str) -> Cors {

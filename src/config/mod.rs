@@ -7,6 +7,7 @@ mod fault;
 mod fees;
 mod http;
 mod log;
+mod probe;
 mod queue;
 mod reader;
 mod redis;

@@ -1,7 +1,7 @@
 //! Every setting there is, in the order of the documentation.
 
 use super::setting::Setting;
-use super::{database, fees, http, log, queue, redis, rpc, signers, submit};
+use super::{database, fees, http, log, probe, queue, redis, rpc, signers, submit};
 
 /// Settings of one concern.
 #[derive(Debug)]
@@ -22,6 +22,7 @@ pub static GROUPS: &[Group] = &[
     fees::GROUP,
     queue::GROUP,
     http::GROUP,
+    probe::GROUP,
     log::GROUP,
 ];
 

@@ -4,8 +4,9 @@ use super::reader::{Effective, Reader};
 use super::source::{self, Source};
 use super::{
     Database, Faults, Fees, Http, Log, Network, Queue, Redis, Rpc, Signers, SigningSecret, Submit,
-    TreasuryName, signers, unknown,
+    TreasuryName, probe, signers, unknown,
 };
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// A way of running the program, as far as its settings go.
@@ -34,8 +35,10 @@ pub struct ApiConfig {
     pub database: Database,
     /// For waking workers; without it they find new work a little later.
     pub redis: Option<Redis>,
-    /// For readiness and fees; without it neither looks at the network.
+    /// For readiness, which does not look at the network without it.
     pub rpc: Option<Rpc>,
+    /// The network's target time between two ledgers, to tell how far a node lags.
+    pub ledger_close: Duration,
     /// The HTTP service.
     pub http: Http,
     /// For estimates.
@@ -65,6 +68,8 @@ pub struct WorkerConfig {
     pub fees: Fees,
     /// Bounds of the queue.
     pub queue: Queue,
+    /// Where probes are answered, if anywhere.
+    pub probes: Option<SocketAddr>,
     /// The log.
     pub log: Log,
 }
@@ -90,6 +95,8 @@ pub struct ReconcilerConfig {
     pub fees: Fees,
     /// Bounds of the queue.
     pub queue: Queue,
+    /// Where probes are answered, if anywhere.
+    pub probes: Option<SocketAddr>,
     /// The log.
     pub log: Log,
 }
@@ -237,12 +244,14 @@ impl Section for ApiConfig {
     fn parse(r: &mut Reader) -> Option<Self> {
         let database = Database::parse(r);
         let (redis, rpc) = (Redis::parse_optional(r), Rpc::parse_optional(r));
+        let ledger_close = Rpc::ledger_close(r);
         let (http, fees) = (Http::parse(r), Fees::parse(r));
         let (queue, log) = (Queue::parse(r), Log::parse(r));
         Some(Self {
             database: database?,
             redis,
             rpc,
+            ledger_close: ledger_close?,
             http: http?,
             fees: fees?,
             queue: queue?,
@@ -257,6 +266,7 @@ impl Section for WorkerConfig {
         let (rpc, network, signers) = (Rpc::parse(r), Network::parse(r), Signers::parse(r));
         let submit = submit(r, rpc.as_ref(), network.as_ref());
         let (fees, queue, log) = (Fees::parse(r), Queue::parse(r), Log::parse(r));
+        let probes = probe::bind(r);
         Some(Self {
             database: database?,
             redis: redis?,
@@ -266,6 +276,7 @@ impl Section for WorkerConfig {
             submit: submit?,
             fees: fees?,
             queue: queue?,
+            probes,
             log: log?,
         })
     }
@@ -279,6 +290,7 @@ impl Section for ReconcilerConfig {
         let fee_source = signers::fee_source(r);
         let submit = submit(r, rpc.as_ref(), network.as_ref());
         let (fees, queue, log) = (Fees::parse(r), Queue::parse(r), Log::parse(r));
+        let probes = probe::bind(r);
         Some(Self {
             database: database?,
             redis: redis?,
@@ -289,6 +301,7 @@ impl Section for ReconcilerConfig {
             submit: submit?,
             fees: fees?,
             queue: queue?,
+            probes,
             log: log?,
         })
     }

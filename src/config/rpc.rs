@@ -139,6 +139,11 @@ impl Rpc {
         })
     }
 
+    /// The network's target time between two ledgers, for a role that needs to know nothing else of the network.
+    pub(super) fn ledger_close(r: &mut Reader) -> Option<Duration> {
+        r.millis(&CLOSE)
+    }
+
     /// A send that waits as long as the envelope lives can never be repeated.
     pub(super) fn check_against_window(&self, r: &mut Reader, window: Duration) {
         if self.send_timeout >= window {

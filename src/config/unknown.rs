@@ -4,7 +4,7 @@ use super::fault::Fault;
 use super::registry;
 
 /// Beginnings of names that are ours.
-const PREFIXES: [&str; 10] = [
+const PREFIXES: [&str; 11] = [
     "DATABASE_",
     "REDIS_",
     "STELLAR_",
@@ -14,6 +14,7 @@ const PREFIXES: [&str; 10] = [
     "FEE_",
     "QUEUE_",
     "HTTP_",
+    "PROBE_",
     "LOG_",
 ];
 

@@ -8,6 +8,7 @@ use crate::domain::classify::{ResendAfter, SendAnswer, SendDecision, after_send}
 use crate::domain::ids::TxHash;
 use crate::domain::submission::Event;
 use crate::ledger::{Change, Envelope, Ledger, LedgerError, SendPlan, Submission};
+use crate::metrics::Metrics;
 use crate::stellar::envelope::SignedEnvelope;
 use crate::stellar::rpc::Rpc;
 
@@ -17,6 +18,7 @@ pub struct Sender {
     rpc: Rpc,
     chain: Arc<Chain>,
     delays: SendDelays,
+    metrics: Option<Arc<Metrics>>,
 }
 
 /// When bytes are sent again.
@@ -68,7 +70,15 @@ impl Sender {
             rpc,
             chain,
             delays,
+            metrics: None,
         }
+    }
+
+    /// The same sender, whose answers are counted.
+    #[must_use]
+    pub fn counted_by(mut self, metrics: Arc<Metrics>) -> Self {
+        self.metrics = Some(metrics);
+        self
     }
 
     /// The client it sends with.
@@ -99,6 +109,9 @@ impl Sender {
             self.chain.observe(seen);
         }
         tracing::debug!(submission = %row.id, %hash, answer = ?sent.answer, "sent");
+        if let Some(metrics) = &self.metrics {
+            metrics.send_answered(&sent.answer);
+        }
         let change = note_answer(row, hash, operations, &sent.answer, self.delays);
         #[cfg(feature = "planted-bugs")]
         let change = super::planted::rebuild_on_timeout(row, &sent.answer, change);

@@ -62,6 +62,8 @@ pub enum Code {
     CommitUnknown,
     /// Something the service needs is not ready.
     NotReady,
+    /// A part of the process is dead: it has to be started again.
+    NotAlive,
 }
 
 impl Code {
@@ -90,7 +92,7 @@ impl Code {
             Self::InvalidPayload | Self::IdempotencyKeyReused => StatusCode::UNPROCESSABLE_ENTITY,
             Self::RateLimited => StatusCode::TOO_MANY_REQUESTS,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::LedgerUnavailable | Self::CommitUnknown | Self::NotReady => {
+            Self::LedgerUnavailable | Self::CommitUnknown | Self::NotReady | Self::NotAlive => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
         }
@@ -126,6 +128,7 @@ impl Code {
             Self::LedgerUnavailable => "Ledger unavailable",
             Self::CommitUnknown => "Outcome of the write unknown",
             Self::NotReady => "Not ready",
+            Self::NotAlive => "Not alive",
         }
     }
 

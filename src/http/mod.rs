@@ -1,6 +1,6 @@
 //! The HTTP API. The only module that names poem.
 //!
-//! - `transactions`, `status`, `admin`, `service`: one file a resource
+//! - `transactions`, `status`, `admin`, `probes`, `service`: one file a resource
 //! - `auth`, `body`, `edge`: what stands before and around them
 //! - `problem`: how errors leave
 //!
@@ -13,6 +13,7 @@ mod code;
 mod edge;
 mod json;
 mod patience;
+mod probes;
 mod problem;
 mod refusal;
 mod requests;
@@ -28,7 +29,6 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::BoxFuture;
 use governor::Quota;
 use poem::http::{HeaderName, Method, header};
 use poem::listener::TcpAcceptor;
@@ -40,10 +40,10 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::ledger::Ledger;
-use crate::metrics::Metrics;
 
 use auth::Guard;
 use edge::Methods;
+pub use probes::{Check, Liveness, Probed, Readiness};
 use service::Documentation;
 use watch::Watch;
 
@@ -51,6 +51,7 @@ type Apis = (
     transactions::Transactions,
     status::Statuses,
     admin::Admin,
+    probes::Probes,
     service::Service,
 );
 
@@ -58,20 +59,6 @@ type Apis = (
 const DRAIN: Duration = Duration::from_secs(10);
 /// A connection without a request is closed after that time.
 const IDLE: Duration = Duration::from_secs(75);
-
-/// One thing the service needs, and whether it is there.
-#[derive(Clone, Debug)]
-pub struct Check {
-    /// What, such as `ledger`.
-    pub name: &'static str,
-    /// Whether it is there.
-    pub ready: bool,
-    /// What was found. Shown to anybody: no addresses, no secrets.
-    pub detail: String,
-}
-
-/// Looks at everything the service needs.
-pub type Readiness = Arc<dyn Fn() -> BoxFuture<'static, Vec<Check>> + Send + Sync>;
 
 /// What can be set.
 #[derive(Clone, Debug)]
@@ -109,10 +96,8 @@ pub struct Parts {
     pub ledger: Ledger,
     /// Wakes the feed when there is something new.
     pub nudge: Arc<Notify>,
-    /// Looks at everything the service needs.
-    pub readiness: Readiness,
-    /// What is counted.
-    pub metrics: Arc<Metrics>,
+    /// What probes tell of.
+    pub probed: Probed,
     /// What was set.
     pub settings: Settings,
 }
@@ -121,8 +106,6 @@ pub struct Parts {
 struct Shared {
     ledger: Ledger,
     nudge: Arc<Notify>,
-    readiness: Readiness,
-    metrics: Arc<Metrics>,
     settings: Settings,
     watch: Arc<Watch>,
 }
@@ -136,9 +119,38 @@ pub async fn serve(
     listener: TcpListener,
     shutdown: CancellationToken,
 ) -> io::Result<()> {
-    let endpoint = endpoint(parts, shutdown.clone());
+    run(endpoint(parts, shutdown.clone()), listener, shutdown).await
+}
+
+/// Serves the probes of a process that serves nothing else, until shutdown.
+///
+/// # Errors
+/// The listener cannot be used.
+pub async fn serve_probes(
+    probed: Probed,
+    listener: TcpListener,
+    shutdown: CancellationToken,
+) -> io::Result<()> {
+    run(probes_endpoint(probed), listener, shutdown).await
+}
+
+fn probes_endpoint(probed: Probed) -> impl Endpoint<Output = Response> + 'static {
+    let probes = OpenApiService::new(probes::Probes, "Probes", env!("CARGO_PKG_VERSION"));
+    let (methods, metrics) = (methods(&probes.spec()), Arc::clone(&probed.metrics));
+    let routes = probes.data(Arc::new(probed)).map_to_response();
+    Route::new()
+        .at("/*rest", routes)
+        .around(move |inner, request| {
+            edge::answer(inner, request, Arc::clone(&metrics), Arc::clone(&methods))
+        })
+}
+
+async fn run(
+    endpoint: impl Endpoint + 'static,
+    listener: TcpListener,
+    shutdown: CancellationToken,
+) -> io::Result<()> {
     Server::new_with_acceptor(TcpAcceptor::from_tokio(listener)?)
-        .name("api")
         .idle_timeout(IDLE)
         .run_with_graceful_shutdown(endpoint, shutdown.cancelled_owned(), Some(DRAIN))
         .await
@@ -155,6 +167,7 @@ fn api() -> OpenApiService<Apis, ()> {
         transactions::Transactions,
         status::Statuses,
         admin::Admin,
+        probes::Probes,
         service::Service,
     );
     OpenApiService::new(apis, "Tender", env!("CARGO_PKG_VERSION"))
@@ -167,14 +180,12 @@ fn endpoint(
 ) -> impl Endpoint<Output = Response> + 'static {
     let api = api();
     let document = api.spec();
-    let methods = Arc::new(Methods::of_document(
-        &serde_json::from_str(&document).unwrap_or_default(),
-    ));
+    let methods = methods(&document);
     let documentation = Arc::new(Documentation {
         json: document,
         html: api.scalar_html(),
     });
-    let metrics = Arc::clone(&parts.metrics);
+    let metrics = Arc::clone(&parts.probed.metrics);
     let quota =
         Quota::per_second(parts.settings.requests_per_second).allow_burst(parts.settings.burst);
     let guard = Arc::new(Guard::new(parts.ledger.clone(), quota));
@@ -183,13 +194,12 @@ fn endpoint(
         watch: Watch::new(parts.ledger.clone(), shutdown),
         ledger: parts.ledger,
         nudge: parts.nudge,
-        readiness: parts.readiness,
-        metrics: parts.metrics,
         settings: parts.settings,
     });
     let routes = Arc::new(
         api.data(shared)
             .data(guard)
+            .data(Arc::new(parts.probed))
             .data(documentation)
             .map_to_response(),
     );
@@ -199,6 +209,11 @@ fn endpoint(
         .around(move |inner, request| {
             edge::answer(inner, request, Arc::clone(&metrics), Arc::clone(&methods))
         })
+}
+
+fn methods(document: &str) -> Arc<Methods> {
+    let document = serde_json::from_str(document).unwrap_or_default();
+    Arc::new(Methods::of_document(&document))
 }
 
 /// Browsers of other origins may poll statuses and do nothing else.

@@ -59,6 +59,8 @@ refusals! {
     StatusRefused: 400, 403, 404, 500, 503;
     /// Changing a transaction as staff.
     ChangeRefused: 400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 500, 503;
+    /// Reading whether the process is alive.
+    LiveRefused: 503;
     /// Reading whether the service is ready.
     ReadyRefused: 503;
     /// Reading metrics.

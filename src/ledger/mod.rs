@@ -1,8 +1,8 @@
 //! The submission ledger: the truth, in `PostgreSQL` or `SQLite`. The only module that names sea-orm.
 //!
 //! Reading order: [`types`]; `transition`, the one way by which a row changes its state, with `recording` and
-//! `release`; the verbs in `accept`, `feed`, `claim`, `leases`, `lookup`, `read`, `list`, `channels`, `keys`; and below them `store`,
-//! `reader` and `writer`, which make work durable.
+//! `release`; the verbs in `accept`, `feed`, `claim`, `leases`, `lookup`, `read`, `list`, `channels`, `keys`,
+//! `progress`; and below them `store`, `reader` and `writer`, which make work durable.
 //!
 //! Architecture invariants: every change of a status goes through `transition`, which asks the domain. Nothing here
 //! talks to the network or to a queue. Times are the database's.
@@ -23,6 +23,8 @@ mod leases;
 mod list;
 mod lookup;
 mod migrate;
+mod observer;
+mod progress;
 mod read;
 mod reader;
 mod recording;
@@ -36,6 +38,8 @@ mod writer;
 pub use keys::{ApiKey, NewKey};
 pub use list::{BadCursor, Cursor, ListFilter};
 pub use migrate::MigrationStatus;
+pub use observer::Observer;
+pub use progress::{Pass, Progress};
 pub use types::*;
 
 /// A handle on the ledger. Clones share its connections.
@@ -45,6 +49,7 @@ pub struct Ledger {
     desk: accept::Desk,
     counter: lookup::Counter,
     rules: Rules,
+    observer: Option<Observer>,
 }
 
 impl Ledger {
@@ -64,6 +69,7 @@ impl Ledger {
             counter: lookup::open(store.clone()),
             store,
             rules,
+            observer: None,
         })
     }
 

@@ -46,16 +46,8 @@ impl Ledger {
     /// [`LedgerError`]. After [`LedgerError::CommitUnknown`] the row has moved or it has not; after any other error
     /// nothing was written.
     pub async fn apply(&self, change: Change) -> Result<Applied, LedgerError> {
-        let rules = self.rules;
-        self.store
-            .write(move |tx| {
-                async move {
-                    let applied = apply_each(tx, &rules, std::slice::from_ref(&change)).await?;
-                    Ok(applied.into_iter().next().unwrap_or(Applied::NotFound))
-                }
-                .boxed()
-            })
-            .await
+        let applied = self.apply_all(vec![change]).await?;
+        Ok(applied.into_iter().next().unwrap_or(Applied::NotFound))
     }
 
     /// Applies many transitions under one commit. One that is stale or illegal does not hinder the others.
@@ -67,9 +59,12 @@ impl Ledger {
             return Ok(Vec::new());
         }
         let rules = self.rules;
-        self.store
+        let applied = self
+            .store
             .write(move |tx| async move { apply_each(tx, &rules, &changes).await }.boxed())
-            .await
+            .await?;
+        self.tell(&applied);
+        Ok(applied)
     }
 }
 

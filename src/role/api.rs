@@ -7,11 +7,13 @@ use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::{readiness, within_grace};
+use super::loops::Loops;
+use super::readiness::{self, Needs};
+use super::{counted, probes};
 use crate::app::{self, StartError};
 use crate::config::{self, ApiConfig, Cors};
 use crate::flow::feed::Feed;
-use crate::http::{self, Parts, Settings};
+use crate::http::{self, Parts, Probed, Settings};
 use crate::metrics::Metrics;
 use crate::stellar::network::NetworkId;
 
@@ -21,9 +23,11 @@ const BURST_SECONDS: u32 = 2;
 /// Runs an API process.
 ///
 /// # Errors
-/// It could not start, or its port failed.
+/// It could not start, or a part of it ended unasked.
 pub async fn run(config: &ApiConfig, shutdown: CancellationToken) -> Result<(), StartError> {
+    let metrics = Arc::new(Metrics::new()?);
     let ledger = app::ledger(&config.database, app::staff_rules()).await?;
+    let ledger = counted(ledger, &metrics);
     let queue = match &config.redis {
         Some(redis) => Some(app::queue(redis).await?),
         None => None,
@@ -34,29 +38,41 @@ pub async fn run(config: &ApiConfig, shutdown: CancellationToken) -> Result<(), 
         .as_ref()
         .map(|rpc| app::rpc(rpc, &NetworkId::new("")))
         .transpose()?;
-    let nudge = Arc::new(Notify::new());
+    let (mut loops, nudge) = (Loops::new(&shutdown), Arc::new(Notify::new()));
     let parts = Parts {
         ledger: ledger.clone(),
         nudge: Arc::clone(&nudge),
-        readiness: readiness::of(ledger.clone(), queue.clone(), rpc),
-        metrics: Arc::new(Metrics::new()?),
+        probed: Probed {
+            liveness: loops.liveness(),
+            readiness: readiness::of(Needs {
+                ledger: ledger.clone(),
+                queue: queue.clone(),
+                rpc: rpc.clone(),
+                close: config.ledger_close,
+                reconciler: true,
+            }),
+            metrics,
+            rpc,
+            ledger: Some(ledger.clone()),
+        },
         settings: settings(&config.http, &config.fees),
     };
-    let feed = queue.map(|queue| Feed::new(ledger, queue, app::feed_settings(&config.queue)));
-    let listener = listen(&config.http).await?;
-    let feeding = async {
-        if let Some(feed) = feed {
-            feed.run(&nudge, &shutdown).await;
-        }
-    };
-    let serving = http::serve(parts, listener, shutdown.clone());
-    match within_grace(&shutdown, Box::pin(futures::future::join(serving, feeding))).await {
-        Some((Err(error), ())) => Err(StartError::Io {
-            what: "HTTP".to_owned(),
-            error,
-        }),
-        Some((Ok(()), ())) | None => Ok(()),
+    let (listener, _) = probes::listen("API", config.http.bind).await?;
+    serve(parts, listener, &mut loops);
+    if let Some(queue) = queue {
+        let feed = Feed::new(ledger, queue, app::feed_settings(&config.queue));
+        super::feed(feed, nudge, &mut loops);
     }
+    loops.run().await
+}
+
+/// Serves the API as one of the parts of a process.
+pub(super) fn serve(parts: Parts, listener: TcpListener, loops: &mut Loops) {
+    let stop = loops.stop_token();
+    loops.serve("api", async move {
+        let served = http::serve(parts, listener, stop).await;
+        served.map_err(|error| StartError::io("HTTP", error))
+    });
 }
 
 /// What the HTTP service is told.
@@ -75,21 +91,4 @@ pub fn settings(http: &config::Http, fees: &config::Fees) -> Settings {
         body_limit: http.body_limit,
         ..Settings::default()
     }
-}
-
-/// Opens the port.
-///
-/// # Errors
-/// It is taken, or not ours to open.
-pub async fn listen(http: &config::Http) -> Result<TcpListener, StartError> {
-    let listener = TcpListener::bind(http.bind).await;
-    let listener = listener.map_err(|error| StartError::Io {
-        what: format!("port {}", http.bind),
-        error,
-    })?;
-    match listener.local_addr() {
-        Ok(address) => tracing::info!(%address, "API is listening"),
-        Err(error) => tracing::warn!(%error, "API is listening at an unknown address"),
-    }
-    Ok(listener)
 }

@@ -12,7 +12,7 @@ use crate::config::EmbeddedConfig;
 /// Runs the embedded stack until shutdown.
 ///
 /// # Errors
-/// It did not come up.
+/// It did not come up, or a part of it ended unasked.
 pub async fn run(
     config: &EmbeddedConfig,
     database: &Path,
@@ -26,11 +26,13 @@ pub async fn run(
         close,
         bind: config.http.bind,
     };
-    let stack = Stack::start(config, setup).await?;
+    let starting = Box::pin(Stack::start(config, setup, &shutdown));
+    let Some(started) = shutdown.run_until_cancelled(starting).await else {
+        return Ok(());
+    };
+    let stack = started?;
     announce(&stack);
-    shutdown.cancelled().await;
-    stack.stop().await;
-    Ok(())
+    stack.run().await
 }
 
 /// Says where everything is, and how to make a first payment.

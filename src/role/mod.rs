@@ -1,6 +1,7 @@
 //! Long-running roles. Each runs until its shutdown token is cancelled, and finishes what it has begun.
 //!
 //! - [`api`], [`worker`], [`reconciler`]: the processes of a deployment
+//! - [`readiness`]: what they need; `loops`, `pulse` and `probes` keep them together and tell how they are
 //! - [`embedded`]: all of them in one process, over SQLite, memory and a simulated network
 //! - [`dev`], [`demo`]: that stack to work with, and to be convinced by
 
@@ -11,6 +12,9 @@ pub mod demo;
 pub mod dev;
 #[cfg(feature = "devnet")]
 pub mod embedded;
+mod loops;
+mod probes;
+mod pulse;
 pub mod readiness;
 pub mod reconciler;
 mod signals;
@@ -18,9 +22,16 @@ pub mod worker;
 
 pub use signals::shutdown_on_signal;
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
+
+use crate::flow::feed::Feed;
+use crate::ledger::{Ledger, Submission};
+use crate::metrics::Metrics;
+use loops::Loops;
 
 /// Longest that a role goes on after it was told to end: less than supervisors wait before they kill.
 const GRACE: Duration = Duration::from_secs(8);
@@ -40,6 +51,25 @@ async fn within_grace<T>(shutdown: &CancellationToken, work: impl Future<Output 
             None
         }
     }
+}
+
+/// Starts a feed as one of the parts of a process.
+fn feed(feed: Feed, nudge: Arc<Notify>, loops: &mut Loops) {
+    let stop = loops.stop_token();
+    loops.cycle("feed", async move {
+        feed.run(&nudge, &stop).await;
+        Ok(())
+    });
+}
+
+/// The ledger, whose rows are counted when they end.
+fn counted(ledger: Ledger, metrics: &Arc<Metrics>) -> Ledger {
+    let metrics = Arc::clone(metrics);
+    ledger.observed_by(Arc::new(move |row: &Submission| {
+        let took = u64::try_from(row.updated_at - row.created_at).unwrap_or(0);
+        let took = Duration::from_millis(took);
+        metrics.operation_ended(row.kind, row.priority, row.state.status, took);
+    }))
 }
 
 #[cfg(test)]

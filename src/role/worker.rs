@@ -5,7 +5,10 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::within_grace;
+use super::loops::Loops;
+use super::pulse::Jobs;
+use super::readiness::{self, Needs};
+use super::{counted, probes};
 use crate::app::{self, StartError};
 use crate::config::WorkerConfig;
 use crate::domain::ids::SubmissionId;
@@ -13,61 +16,80 @@ use crate::flow::chain::Chain;
 use crate::flow::feed::Feed;
 use crate::flow::send::{SendDelays, Sender};
 use crate::flow::submit::{Submitted, Submitter};
-use crate::queue::{Job, Queue, QueueError};
+use crate::http::Probed;
+use crate::metrics::Metrics;
+use crate::queue::{Job, Queue};
 use crate::stellar::keyring::Identity;
 use crate::stellar::network::NetworkId;
 
 /// Runs a worker process.
 ///
 /// # Errors
-/// It could not start.
+/// It could not start, or a part of it ended unasked.
 pub async fn run(config: &WorkerConfig, shutdown: CancellationToken) -> Result<(), StartError> {
     let close = config.network.ledger_close;
     let network = NetworkId::new(&config.network.passphrase);
     let keys = app::keyring(&config.signers)?;
+    let metrics = Arc::new(Metrics::new()?);
     let ledger = app::ledger(&config.database, app::rules(&config.submit, close)).await?;
+    let ledger = counted(ledger, &metrics);
     let queue = app::queue(&config.redis).await?;
     let rpc = app::rpc(&config.rpc, &network)?;
+    let (mut loops, jobs) = (Loops::new(&shutdown), Jobs::default());
+    let probed = Probed {
+        liveness: jobs.watched_by(loops.liveness()),
+        readiness: readiness::of(Needs {
+            ledger: ledger.clone(),
+            queue: Some(queue.clone()),
+            rpc: Some(rpc.clone()),
+            close,
+            reconciler: false,
+        }),
+        metrics: Arc::clone(&metrics),
+        rpc: Some(rpc.clone()),
+        ledger: None,
+    };
+    probes::serve(config.probes, probed, &mut loops).await?;
     app::confirm_network(&rpc, &network, &shutdown).await?;
     let chain = Arc::new(Chain::default());
     let delays = SendDelays::new(close, config.rpc.send_timeout);
-    let sender = Arc::new(Sender::new(ledger.clone(), rpc, Arc::clone(&chain), delays));
+    let sender = Sender::new(ledger.clone(), rpc, Arc::clone(&chain), delays).counted_by(metrics);
     let identity = Identity {
         network,
         treasury: keys.treasury().account(),
     };
     let settings = app::submit_settings(&config.submit, &config.fees);
+    let sender = Arc::new(sender);
     let submitter = Submitter::new(ledger.clone(), sender, identity, keys, chain, settings);
     let feed = Feed::new(ledger, queue.clone(), app::feed_settings(&config.queue));
-    tracing::info!(concurrency = config.queue.concurrency, "worker is ready");
-    let nudge = Notify::new();
     let concurrency = config.queue.concurrency as usize;
-    let working = futures::future::join(
-        work(&queue, submitter, concurrency, &shutdown),
-        feed.run(&nudge, &shutdown),
-    );
-    match within_grace(&shutdown, Box::pin(working)).await {
-        Some((worked, ())) => Ok(worked?),
-        None => Ok(()),
-    }
+    tracing::info!(concurrency, "worker is ready");
+    let stop = loops.stop_token();
+    loops.cycle("worker", work(queue, submitter, concurrency, jobs, stop));
+    super::feed(feed, Arc::new(Notify::new()), &mut loops);
+    loops.run().await
 }
 
 /// Submits what the queue hands out, until shutdown.
 ///
 /// # Errors
 /// The queue's worker ended although nobody asked it to.
-pub async fn work(
-    queue: &Queue,
+pub(super) async fn work(
+    queue: Queue,
     submitter: Submitter,
     concurrency: usize,
-    shutdown: &CancellationToken,
-) -> Result<(), QueueError> {
+    jobs: Jobs,
+    shutdown: CancellationToken,
+) -> Result<(), StartError> {
     let submitter = Arc::new(submitter);
     let handler = move |job: Job| {
-        let submitter = Arc::clone(&submitter);
-        async move { submit(&submitter, job.submission).await }
+        let (submitter, jobs) = (Arc::clone(&submitter), jobs.clone());
+        async move {
+            let _runs = jobs.begin();
+            submit(&submitter, job.submission).await;
+        }
     };
-    queue.work(concurrency, handler, shutdown.clone()).await
+    Ok(queue.work(concurrency, handler, shutdown).await?)
 }
 
 /// A job always ends well: what is left to do stands in the ledger.

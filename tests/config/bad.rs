@@ -284,6 +284,14 @@ fn the_http_service_and_the_log() {
             &[("HTTP_BIND", "an IP address and a port")],
         ),
         (
+            &[("PROBE_BIND", "8081")],
+            &[("PROBE_BIND", "an IP address and a port")],
+        ),
+        (
+            &[("PROBE_BNID", "127.0.0.1:8081")],
+            &[("PROBE_BNID", "did you mean PROBE_BIND?")],
+        ),
+        (
             &[(
                 "HTTP_CORS_ORIGINS",
                 "https://shop.example/,shop.example,null",

@@ -2,7 +2,7 @@
 
 use super::program::{assert_faults, key, run, valid, with};
 use std::collections::BTreeMap;
-use tender::config::{ApiConfig, ReconcilerConfig, Source};
+use tender::config::{ApiConfig, ReconcilerConfig, Source, WorkerConfig};
 
 fn only(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     with(BTreeMap::new(), pairs)
@@ -98,6 +98,20 @@ fn the_embedded_stack_reads_nothing_of_a_real_deployment() {
     let outcome = run(&["config", "check", "--role", "dev"], &config);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     assert!(!outcome.stdout.contains("DATABASE") && !outcome.stdout.contains("STELLAR"));
+}
+
+#[test]
+fn workers_and_reconcilers_serve_probes_if_they_are_told_where() {
+    let source = Source::from_pairs(valid());
+    assert_eq!(WorkerConfig::load(&source).unwrap().probes, None);
+    assert_eq!(ReconcilerConfig::load(&source).unwrap().probes, None);
+    let source = Source::from_pairs(with(valid(), &[("PROBE_BIND", "127.0.0.1:9")]));
+    let bind = "127.0.0.1:9".parse().ok();
+    assert_eq!(WorkerConfig::load(&source).unwrap().probes, bind);
+    assert_eq!(ReconcilerConfig::load(&source).unwrap().probes, bind);
+    let api = with(valid(), &[("PROBE_BIND", "nonsense")]);
+    let outcome = run(&["config", "check", "--role", "api"], &api);
+    assert_eq!(outcome.code, 0, "an api has an address: {}", outcome.stderr);
 }
 
 #[test]

@@ -1,6 +1,11 @@
 //! `docker-compose.yml`.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    io::{BufRead, BufReader, Write},
+    net::TcpListener,
+    process::Command,
+};
 
 use serde_json::Value;
 
@@ -305,6 +310,47 @@ fn the_command_line_of_every_service_parses() {
                 "{name}: no option {option}"
             );
         }
+    }
+}
+
+/// Runs a health check as the container's engine would, against somebody who listens at that port: its exit status.
+fn checked(test: &str, answer: &'static str) -> Option<i32> {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = std::thread::spawn(move || {
+        let (client, _) = listener.accept().unwrap();
+        let mut request = BufReader::new(client.try_clone().unwrap()).lines();
+        let asked = request.next().unwrap().unwrap();
+        (&client).write_all(answer.as_bytes()).unwrap();
+        asked
+    });
+    // Compose writes `$$` for `$`.
+    let script = test
+        .replace("$$", "$")
+        .replace("/127.0.0.1/8080", &format!("/127.0.0.1/{port}"));
+    let status = Command::new("bash").args(["-c", &script]).status().unwrap();
+    assert_eq!(server.join().unwrap(), "GET /readyz HTTP/1.0");
+    status.code()
+}
+
+#[test]
+fn every_role_is_healthy_when_it_is_ready() {
+    for name in ["api", "worker", "reconciler"] {
+        let service = service(name);
+        let bind = if name == "api" {
+            "HTTP_BIND"
+        } else {
+            "PROBE_BIND"
+        };
+        assert_eq!(environment(&service)[bind], "0.0.0.0:8080", "{name}");
+        let test = service["healthcheck"]["test"].as_array().unwrap();
+        let test: Vec<_> = test.iter().map(|word| word.as_str().unwrap()).collect();
+        let ["CMD", "bash", "-c", script] = test[..] else {
+            panic!("{name}: {test:?}");
+        };
+        assert_eq!(checked(script, "HTTP/1.1 200 OK\r\n\r\n"), Some(0));
+        let refused = checked(script, "HTTP/1.1 503 Service Unavailable\r\n\r\n");
+        assert_eq!(refused, Some(1), "{name}");
     }
 }
 

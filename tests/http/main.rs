@@ -13,6 +13,7 @@ mod bad_payloads;
 mod errors;
 mod in_flight;
 mod paging;
+mod probes;
 mod push;
 mod service;
 mod staff;

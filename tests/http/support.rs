@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use tender::domain::ids::AccountId;
 use tender::domain::submission::Budget;
 use tender::flow::keys::{self, Scope};
-use tender::http::{Check, Parts, Readiness, Settings};
+use tender::http::{Check, Parts, Probed, Readiness, Settings};
 use tender::ledger::Ledger;
 use tender::ledger::Rules;
 use tender::metrics::Metrics;
@@ -59,8 +59,13 @@ pub async fn server_with(settings: Settings, readiness: Readiness) -> Server {
     let parts = Parts {
         ledger: ledger.clone(),
         nudge: Arc::clone(&nudge),
-        readiness,
-        metrics: Arc::new(Metrics::new().expect("metrics")),
+        probed: Probed {
+            liveness: Arc::new(Vec::new),
+            readiness,
+            metrics: Arc::new(Metrics::new().expect("metrics")),
+            rpc: None,
+            ledger: Some(ledger.clone()),
+        },
         settings,
     };
     let task = tokio::spawn(tender::http::serve(parts, listener, shutdown.clone()));

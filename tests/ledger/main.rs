@@ -40,6 +40,7 @@ mod feeding;
 mod leases;
 mod looking_up;
 mod migrations;
+mod progress;
 mod reading;
 mod recording;
 mod settling;

@@ -25,5 +25,6 @@ mod heavy_postgres;
 mod heavy_race;
 mod heavy_redis;
 mod heavy_shutdown;
+mod probing;
 mod staff;
 mod starting;

@@ -79,7 +79,6 @@ const OWNED: &[(&str, &[&str])] = &[
     ("migration", &["ledger"]),
     ("apalis", &["queue"]),
     ("apalis_core", &["queue"]),
-    ("apalis_redis", &["queue"]),
     ("redis", &["queue"]),
     ("soroban_client", &["stellar"]),
     ("stellar_xdr", &["stellar"]),

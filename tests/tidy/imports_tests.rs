@@ -119,7 +119,7 @@ fn lets_an_owner_name_its_crate() {
         ("src/ledger/mod.rs", "use migration::Migrator;"),
         (
             "src/queue/mod.rs",
-            "use apalis_redis::RedisStorage; use redis::Script;",
+            "use apalis_core::backend::Backend; use redis::Script;",
         ),
         ("src/http/mod.rs", "use poem_openapi::OpenApiService;"),
         ("src/role/dev.rs", "use tender_devnet::Network;"),

@@ -11,6 +11,7 @@ mod evidence;
 mod landed;
 mod late;
 mod look_up;
+mod progress;
 mod scans;
 mod steps;
 
@@ -53,6 +54,7 @@ pub struct Reconciler {
     landed: tokio::sync::Mutex<Landings>,
     aside: Aside,
     scans: Scans,
+    watchers: progress::Watchers,
 }
 
 /// Bounds of the reconciler.
@@ -119,6 +121,7 @@ impl Reconciler {
             settings,
             landed: tokio::sync::Mutex::default(),
             aside: Aside::default(),
+            watchers: progress::Watchers::default(),
         }
     }
 
@@ -138,6 +141,7 @@ impl Reconciler {
             let pause = match self.round(passed).await {
                 Ok(Some((ledger, report))) => {
                     passed = Some((ledger, Instant::now()));
+                    self.passed(&report).await;
                     if report.settled > 0 {
                         freed.notify_one();
                     }

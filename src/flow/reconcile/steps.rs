@@ -149,6 +149,7 @@ impl Reconciler {
             NextBid::Raise(fee) => fee,
             NextBid::Repeat => return self.resend(lease).await,
             NextBid::Wait => {
+                self.count(|metrics| metrics.fee_ceiling_hit(lease.submission.priority));
                 tracing::warn!(submission = %lease.submission.id, required, "the fee ceiling is below what the network asks");
                 return self.wait_for_lower_fees(lease).await;
             }
@@ -188,6 +189,7 @@ impl Reconciler {
         let Applied::Done(row) = recorded else {
             return Ok(false);
         };
+        self.count(|metrics| metrics.fee_raised(row.kind));
         self.send_aside(place, *row, bump);
         Ok(true)
     }

@@ -4,4 +4,5 @@ pub(super) mod api_key;
 pub(super) mod attempt;
 pub(super) mod channel;
 pub(super) mod log;
+pub(super) mod progress;
 pub(super) mod submission;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tender_devnet::node::DevNode;
-use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::report::ChainEffect;
 use crate::domain::classify::Fault;
@@ -26,9 +26,9 @@ pub(super) async fn effects(rpc: &Rpc, from_ledger: u32) -> Result<Vec<ChainEffe
     Ok(tagged.collect())
 }
 
-/// A watch over the closing of ledgers.
+/// A watch over the closing of ledgers. It ends when it is dropped.
 pub(super) struct Closes {
-    task: JoinHandle<BTreeMap<u32, Duration>>,
+    task: AbortOnDropHandle<BTreeMap<u32, Duration>>,
     stop: CancellationToken,
 }
 
@@ -50,7 +50,10 @@ pub(super) fn watch_closes(node: &DevNode, started: Instant) -> Closes {
             }
         }
     });
-    Closes { task, stop }
+    Closes {
+        task: AbortOnDropHandle::new(task),
+        stop,
+    }
 }
 
 impl Closes {

@@ -13,6 +13,7 @@ use secrecy::ExposeSecret as _;
 use tender_devnet::faults::{FaultPlan, Loss};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::dev::announce;
 use super::embedded::{self, EmbeddedError, Setup, Stack, TENANT};
@@ -72,6 +73,9 @@ pub enum DemoError {
     /// The chain could not be read.
     #[error("the chain could not be read: {}", .0.code())]
     Chain(Fault),
+    /// Told to end before there was a report.
+    #[error("interrupted: there is no report")]
+    Interrupted,
     /// Payments stayed undecided.
     #[error("{0} payments stayed undecided")]
     Undecided(u64),
@@ -80,11 +84,12 @@ pub enum DemoError {
 /// Runs the demonstration; with `stay` the stack stays up afterwards until shutdown.
 ///
 /// # Errors
-/// See [`DemoError`].
+/// See [`DemoError`]; in any case nothing is left behind.
 pub async fn run(
     config: &EmbeddedConfig,
     demo: Demonstration,
-    stay: Option<CancellationToken>,
+    stay: bool,
+    shutdown: &CancellationToken,
 ) -> Result<Report, DemoError> {
     let directory = tempfile::tempdir().map_err(DemoError::Directory)?;
     let database = directory.path().join("tender.sqlite");
@@ -95,22 +100,29 @@ pub async fn run(
         close: demo.close,
         bind,
     };
-    let stack = Stack::start(config, setup).await?;
-    let report = demonstrate(config, demo, &stack).await;
-    let report = match report {
-        Ok(report) => report,
-        Err(error) => {
-            stack.stop().await;
-            return Err(error);
+    let starting = Box::pin(Stack::start(config, setup, shutdown));
+    let stack = uninterrupted(shutdown, starting).await??;
+    let report = uninterrupted(shutdown, Box::pin(demonstrate(config, demo, &stack))).await;
+    match report {
+        Ok(Ok(report)) if stay => {
+            println!("\n{report}");
+            announce(&stack);
+            stack.run().await?;
+            Ok(report)
         }
-    };
-    if let Some(shutdown) = stay {
-        println!("\n{report}");
-        announce(&stack);
-        shutdown.cancelled().await;
+        ended => {
+            stack.stop().await;
+            ended?
+        }
     }
-    stack.stop().await;
-    Ok(report)
+}
+
+async fn uninterrupted<T>(
+    shutdown: &CancellationToken,
+    work: impl Future<Output = T>,
+) -> Result<T, DemoError> {
+    let done = shutdown.run_until_cancelled(work).await;
+    done.ok_or(DemoError::Interrupted)
 }
 
 async fn demonstrate(
@@ -142,12 +154,14 @@ async fn demonstrate(
     let first_ledger = stack.node.latest().borrow().sequence;
     let started = Instant::now();
     let closes = audit::watch_closes(&stack.node, started);
-    let posting = tokio::spawn(load.post_all());
-    let decided = wait_until_decided(demo, stack, config.submit.window).await;
-    let accepted = posting
-        .await
-        .unwrap_or_else(|error| Err(DemoError::Refused(error.to_string())))?;
-    decided?;
+    let posting = AbortOnDropHandle::new(tokio::spawn(load.post_all()));
+    let posted = async {
+        let posted = posting.await;
+        posted.unwrap_or_else(|error| Err(DemoError::Refused(error.to_string())))
+    };
+    // Whichever fails first ends both: nobody waits for payments that were never posted.
+    let decided = wait_until_decided(demo, stack, config.submit.window);
+    let (accepted, ()) = tokio::try_join!(posted, decided)?;
     let elapsed = started.elapsed();
     let lost = stack.node.faults();
     stack.node.set_faults(FaultPlan::none());
