@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tender::stellar::rpc::{Consumer, Method};
 
 use crate::nodes::{at, network_or};
@@ -89,21 +89,28 @@ async fn what_was_read_before_a_fault_stays_read() {
 #[tokio::test]
 async fn the_pages_of_a_scan_come_from_one_node() {
     let pages = Arc::new(AtomicUsize::new(0));
+    let elsewhere = Arc::new(AtomicUsize::new(0));
     let items = many(12, 250).await;
-    let served = Arc::clone(&pages);
+    let (served, served_elsewhere) = (Arc::clone(&pages), Arc::clone(&elsewhere));
+    let same = items.clone();
     let first = Server::start(network_or(move |method, params| match method {
         "getTransactions" if served.fetch_add(1, Ordering::Relaxed) == 0 => page(&items, params),
         "getTransactions" => Reply::Status(503),
         _ => at(LATEST),
     }))
     .await;
-    let second = Server::start(network_or(|method, _| {
-        assert_ne!(method, "getTransactions");
-        Reply::Result(json!({ "status": "healthy", "latestLedger": LATEST, "oldestLedger": 2 }))
+    let second = Server::start(network_or(move |method, params| {
+        if method == "getTransactions" {
+            served_elsewhere.fetch_add(1, Ordering::Relaxed);
+            page(&same, params)
+        } else {
+            at(LATEST)
+        }
     }))
     .await;
     let rpc = client(&[first.url(), second.url()], NEVER, NEVER);
     let scanned = rpc.consumer(pair(7), 11, 20).await;
     assert_eq!(scanned, not_seen(11, true));
     assert_eq!(pages.load(Ordering::Relaxed), 2);
+    assert_eq!(elsewhere.load(Ordering::Relaxed), 0);
 }
