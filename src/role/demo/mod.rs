@@ -101,10 +101,10 @@ pub async fn run(
         bind,
     };
     let starting = Box::pin(Stack::start(config, setup, shutdown));
-    let stack = uninterrupted(shutdown, starting).await??;
+    let stack = uninterrupted(shutdown, starting).await?;
     let report = uninterrupted(shutdown, Box::pin(demonstrate(config, demo, &stack))).await;
     match report {
-        Ok(Ok(report)) if stay => {
+        Ok(report) if stay => {
             println!("\n{report}");
             announce(&stack);
             stack.run().await?;
@@ -112,17 +112,22 @@ pub async fn run(
         }
         ended => {
             stack.stop().await;
-            ended?
+            ended
         }
     }
 }
 
-async fn uninterrupted<T>(
+/// Whatever fails once the end was asked for may have failed because of that.
+async fn uninterrupted<T, E: Into<DemoError>>(
     shutdown: &CancellationToken,
-    work: impl Future<Output = T>,
+    work: impl Future<Output = Result<T, E>>,
 ) -> Result<T, DemoError> {
-    let done = shutdown.run_until_cancelled(work).await;
-    done.ok_or(DemoError::Interrupted)
+    match shutdown.run_until_cancelled(work).await {
+        Some(Ok(done)) => Ok(done),
+        Some(Err(_)) | None if shutdown.is_cancelled() => Err(DemoError::Interrupted),
+        Some(Err(error)) => Err(error.into()),
+        None => Err(DemoError::Interrupted),
+    }
 }
 
 async fn demonstrate(
