@@ -8,7 +8,7 @@
 //! - [`node`]: a running node whose ledgers close on a timer or by hand, shared by its users
 //! - [`rpc`]: its JSON-RPC interface, in process and over HTTP
 //! - [`friendbot`]: lumens for new accounts
-//! - [`faults`]: answers that get lost on purpose
+//! - [`faults`]: what goes wrong on purpose
 //! - [`replay`]: checks the network against traces recorded from a real node
 //!
 //! Inside, from an envelope's arrival to the ledger it ends in: `envelope` decodes it, `queue` decides whether it may
@@ -29,6 +29,8 @@ mod ledger;
 pub mod network;
 pub mod node;
 mod outcome;
+mod pace;
+mod past;
 mod queue;
 pub mod replay;
 pub mod rpc;
