@@ -6,6 +6,7 @@
 //! - [`network`]: one node and its chain, driven by hand: submit, close, look up
 //! - [`history`]: what closed ledgers contain
 //! - [`node`]: a running node whose ledgers close on a timer or by hand, shared by its users
+//! - [`store`]: a chain that survives a restart
 //! - [`rpc`]: its JSON-RPC interface, in process and over HTTP
 //! - [`friendbot`]: lumens for new accounts
 //! - [`faults`]: what goes wrong on purpose
@@ -37,6 +38,7 @@ pub mod rpc;
 mod signatures;
 mod sponsorship;
 mod state;
+pub mod store;
 mod transact;
 mod validate;
 mod xdr;

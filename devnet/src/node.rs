@@ -2,12 +2,14 @@
 
 use crate::config::NetworkConfig;
 use crate::faults::{self, Call, Decision, FaultPlan, FaultReport, Weather};
-use crate::friendbot::{self, Desk};
+use crate::friendbot::Desk;
 use crate::network::Network;
 pub use crate::pace::Pace;
 use crate::rpc::{self, Method, RpcError, Surroundings};
+use crate::store::{StateError, StateFile, with_initial_state};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
@@ -46,6 +48,7 @@ struct Chain {
     network: Network,
     closed_at: Instant,
     weather: Weather,
+    file: Option<StateFile>,
 }
 
 impl DevNode {
@@ -55,11 +58,25 @@ impl DevNode {
     /// # Panics
     /// With a timer, outside of a Tokio runtime.
     #[must_use]
-    pub fn start(mut config: NetworkConfig, pace: Pace) -> Self {
-        if config.initial_state.is_empty() {
-            config.initial_state = friendbot::initial_state(&config);
-        }
-        let network = Network::new(config);
+    pub fn start(config: NetworkConfig, pace: Pace) -> Self {
+        Self::run(Network::new(with_initial_state(config)), None, pace)
+    }
+
+    /// Starts a node whose chain is kept in a file: with the ledgers that are there already, or with a new chain if there
+    /// is no such file. When and where a chain that is there started is read from it; everything else must be as
+    /// configured. A node that can no longer write its file closes no more ledgers and stops.
+    ///
+    /// # Errors
+    /// The file cannot be used, another process uses it, or it is of another network.
+    ///
+    /// # Panics
+    /// With a timer, outside of a Tokio runtime.
+    pub fn open(config: NetworkConfig, pace: Pace, path: &Path) -> Result<Self, StateError> {
+        let (network, file) = StateFile::open(path, config)?;
+        Ok(Self::run(network, Some(file), pace))
+    }
+
+    fn run(network: Network, file: Option<StateFile>, pace: Pace) -> Self {
         let node = Self {
             shared: Arc::new(Shared {
                 pace,
@@ -68,6 +85,7 @@ impl DevNode {
                     network,
                     closed_at: Instant::now(),
                     weather: Weather::default(),
+                    file,
                 }),
                 calls: Mutex::default(),
                 faults: Mutex::default(),
@@ -103,6 +121,9 @@ impl DevNode {
     fn close(&self, time: impl FnOnce(u64, &Weather) -> u64) -> Latest {
         let mut chain = lock(&self.shared.chain);
         let chain = &mut *chain;
+        if chain.file.as_ref().is_some_and(StateFile::is_broken) {
+            return latest_of(&chain.network);
+        }
         if !chain.weather.is_stalled() {
             let faults = lock(&self.shared.faults).decide_close();
             for fault in faults {
@@ -114,7 +135,13 @@ impl DevNode {
         }
         let close_time = time(chain.network.latest_close_time(), &chain.weather);
         let conditions = chain.weather.conditions();
-        chain.network.close_under(close_time, &[], conditions);
+        let closed = chain.network.close_under(close_time, &[], conditions);
+        if let Some(file) = &mut chain.file
+            && let Err(error) = file.append(closed)
+        {
+            tracing::error!(%error, "a ledger could not be kept: no more are closed");
+            self.shared.stopped.send_replace(true);
+        }
         if let Some(floor) = chain.weather.ledger_closed() {
             chain.network.set_floor(floor);
         }
@@ -224,8 +251,8 @@ impl DevNode {
         lock(&self.shared.desk)
     }
 
-    /// Resolves when the node is shut down.
-    pub(crate) async fn stopped(&self) {
+    /// Resolves when the node is shut down, or stops because it cannot keep its chain.
+    pub async fn stopped(&self) {
         // An error means that the sender is gone, which it cannot be while `self` lives; it would mean the same.
         let _ = self.shared.stopped.subscribe().wait_for(|stop| *stop).await;
     }
