@@ -24,6 +24,11 @@ pub fn compare_rates(bid_a: i64, ops_a: u32, bid_b: i64, ops_b: u32) -> Ordering
     a.cmp(&b)
 }
 
+/// Whether an envelope bids at least that many stroops per operation.
+pub fn offers_at_least(tx: &Submitted, min_bid: u32) -> bool {
+    compare_rates(tx.bid(), tx.operation_count(), i64::from(min_bid), 1) != Ordering::Less
+}
+
 /// The smallest bid of `operations` operations whose rate is above that of `bid` for `ops`, in stroops.
 pub fn better_fee(operations: u32, bid: i64, ops: u32) -> i64 {
     let equal = i128::from(bid) * i128::from(operations) / i128::from(ops.max(1));

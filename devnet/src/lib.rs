@@ -6,9 +6,10 @@
 //! - [`network`]: one node and its chain, driven by hand: submit, close, look up
 //! - [`history`]: what closed ledgers contain
 //! - [`node`]: a running node whose ledgers close on a timer or by hand, shared by its users
+//! - [`store`]: a chain that survives a restart
 //! - [`rpc`]: its JSON-RPC interface, in process and over HTTP
 //! - [`friendbot`]: lumens for new accounts
-//! - [`faults`]: answers that get lost on purpose
+//! - [`faults`]: what goes wrong on purpose
 //! - [`replay`]: checks the network against traces recorded from a real node
 //!
 //! Inside, from an envelope's arrival to the ledger it ends in: `envelope` decodes it, `queue` decides whether it may
@@ -29,12 +30,15 @@ mod ledger;
 pub mod network;
 pub mod node;
 mod outcome;
+mod pace;
+mod past;
 mod queue;
 pub mod replay;
 pub mod rpc;
 mod signatures;
 mod sponsorship;
 mod state;
+pub mod store;
 mod transact;
 mod validate;
 mod xdr;

@@ -1,67 +1,20 @@
 //! A running node: a network whose ledgers close on a timer or by hand, shared by everybody who talks to it.
 
 use crate::config::NetworkConfig;
-use crate::faults::{Call, Fault, FaultPlan, FaultReport};
-use crate::friendbot::{self, Desk};
+use crate::faults::{self, Call, Decision, FaultPlan, FaultReport, Weather};
+use crate::friendbot::Desk;
 use crate::network::Network;
+pub use crate::pace::Pace;
 use crate::rpc::{self, Method, RpcError, Surroundings};
+use crate::store::{StateError, StateFile, with_initial_state};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::MissedTickBehavior;
-
-/// Shortest interval at which close times follow the wall clock: they are whole seconds and must increase.
-const WALL_CLOCK_INTERVAL: Duration = Duration::from_secs(1);
-
-/// When ledgers close, and what their close times are.
-///
-/// Close times are whole unix seconds and each is later than the one before. At an interval of a second or more they
-/// follow the wall clock. Faster ledgers, and ledgers closed by hand, are one second apart in the network's time whatever
-/// the wall clock says, beginning at the start ledger's; so time in such a network may run ahead or behind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pace {
-    /// Only when [`DevNode::close_ledger`] is called.
-    ByHand,
-    /// Whenever this much time is over.
-    Every(Duration),
-}
-
-impl Default for Pace {
-    fn default() -> Self {
-        Self::Every(Duration::from_secs(1))
-    }
-}
-
-impl Pace {
-    fn follows_wall_clock(self) -> bool {
-        match self {
-            Self::ByHand => false,
-            Self::Every(interval) => interval >= WALL_CLOCK_INTERVAL,
-        }
-    }
-
-    /// Close time of the next ledger.
-    fn close_time(self, last: u64, now: u64) -> u64 {
-        let next = last.saturating_add(1);
-        if self.follows_wall_clock() {
-            now.max(next)
-        } else {
-            next
-        }
-    }
-
-    /// Seconds between the last close and now, in the network's time.
-    fn drift(self, last: u64, now: u64) -> u64 {
-        if self.follows_wall_clock() {
-            now.saturating_sub(last)
-        } else {
-            0
-        }
-    }
-}
 
 /// A closed ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +47,8 @@ struct Shared {
 struct Chain {
     network: Network,
     closed_at: Instant,
+    weather: Weather,
+    file: Option<StateFile>,
 }
 
 impl DevNode {
@@ -103,11 +58,25 @@ impl DevNode {
     /// # Panics
     /// With a timer, outside of a Tokio runtime.
     #[must_use]
-    pub fn start(mut config: NetworkConfig, pace: Pace) -> Self {
-        if config.initial_state.is_empty() {
-            config.initial_state = friendbot::initial_state(&config);
-        }
-        let network = Network::new(config);
+    pub fn start(config: NetworkConfig, pace: Pace) -> Self {
+        Self::run(Network::new(with_initial_state(config)), None, pace)
+    }
+
+    /// Starts a node whose chain is kept in a file: with the ledgers that are there already, or with a new chain if there
+    /// is no such file. When and where a chain that is there started is read from it; everything else must be as
+    /// configured. A node that can no longer write its file closes no more ledgers and stops.
+    ///
+    /// # Errors
+    /// The file cannot be used, another process uses it, or it is of another network.
+    ///
+    /// # Panics
+    /// With a timer, outside of a Tokio runtime.
+    pub fn open(config: NetworkConfig, pace: Pace, path: &Path) -> Result<Self, StateError> {
+        let (network, file) = StateFile::open(path, config)?;
+        Ok(Self::run(network, Some(file), pace))
+    }
+
+    fn run(network: Network, file: Option<StateFile>, pace: Pace) -> Self {
         let node = Self {
             shared: Arc::new(Shared {
                 pace,
@@ -115,6 +84,8 @@ impl DevNode {
                 chain: Mutex::new(Chain {
                     network,
                     closed_at: Instant::now(),
+                    weather: Weather::default(),
+                    file,
                 }),
                 calls: Mutex::default(),
                 faults: Mutex::default(),
@@ -131,23 +102,49 @@ impl DevNode {
         node
     }
 
-    /// Closes the next ledger now.
+    /// Closes the next ledger now; in a stall none, and the last one is told again.
     #[expect(clippy::must_use_candidate, reason = "closing it is the point")]
     pub fn close_ledger(&self) -> Latest {
-        let mut chain = lock(&self.shared.chain);
-        let last = chain.network.latest_close_time();
-        let close_time = self.shared.pace.close_time(last, unix_now());
-        self.close_locked(&mut chain, close_time)
+        let pace = self.shared.pace;
+        self.close(|last, weather| {
+            pace.close_time(last, unix_now(), weather.skew(), weather.skew_step())
+        })
     }
 
-    /// Closes the next ledger at a time in unix seconds, or one second after the last one if that is later.
+    /// Closes the next ledger at a time in unix seconds, or one second after the last one if that is later. Faults apply
+    /// as with [`DevNode::close_ledger`].
     #[expect(clippy::must_use_candidate, reason = "closing it is the point")]
     pub fn close_ledger_at(&self, close_time: u64) -> Latest {
-        self.close_locked(&mut lock(&self.shared.chain), close_time)
+        self.close(|_, weather| close_time.saturating_add_signed(weather.skew()))
     }
 
-    fn close_locked(&self, chain: &mut Chain, close_time: u64) -> Latest {
-        chain.network.close(close_time);
+    fn close(&self, time: impl FnOnce(u64, &Weather) -> u64) -> Latest {
+        let mut chain = lock(&self.shared.chain);
+        let chain = &mut *chain;
+        if chain.file.as_ref().is_some_and(StateFile::is_broken) {
+            return latest_of(&chain.network);
+        }
+        if !chain.weather.is_stalled() {
+            let faults = lock(&self.shared.faults).decide_close();
+            for fault in faults {
+                chain.weather.add(fault);
+            }
+        }
+        if chain.weather.stalls() {
+            return latest_of(&chain.network);
+        }
+        let close_time = time(chain.network.latest_close_time(), &chain.weather);
+        let conditions = chain.weather.conditions();
+        let closed = chain.network.close_under(close_time, &[], conditions);
+        if let Some(file) = &mut chain.file
+            && let Err(error) = file.append(closed)
+        {
+            tracing::error!(%error, "a ledger could not be kept: no more are closed");
+            self.shared.stopped.send_replace(true);
+        }
+        if let Some(floor) = chain.weather.ledger_closed() {
+            chain.network.set_floor(floor);
+        }
         chain.closed_at = Instant::now();
         let latest = latest_of(&chain.network);
         // Still under the lock, so that watchers see ledgers in order.
@@ -174,7 +171,8 @@ impl DevNode {
     fn with_chain<T>(&self, change: impl FnOnce(&mut Chain) -> T) -> T {
         let mut chain = lock(&self.shared.chain);
         let last = chain.network.latest_close_time();
-        let drift = self.shared.pace.drift(last, unix_now());
+        let now = unix_now().saturating_add_signed(chain.weather.skew());
+        let drift = self.shared.pace.drift(last, now);
         chain.network.set_drift(drift);
         change(&mut chain)
     }
@@ -186,7 +184,7 @@ impl DevNode {
     pub fn call(&self, method: &str, params: Value) -> Result<Value, RpcError> {
         let method = Method::named(method).ok_or_else(|| RpcError::method_not_found(method))?;
         self.count(method);
-        self.answer(method, params, None)
+        self.answer(method, params, Surroundings::default())
     }
 
     /// Answers a call that is counted already.
@@ -194,12 +192,12 @@ impl DevNode {
         &self,
         method: Method,
         params: Value,
-        friendbot_url: Option<String>,
+        surroundings: Surroundings,
     ) -> Result<Value, RpcError> {
         self.with_chain(|chain| {
             let surroundings = Surroundings {
                 since_close: chain.closed_at.elapsed(),
-                friendbot_url,
+                ..surroundings
             };
             rpc::call(&mut chain.network, &surroundings, method, params)
         })
@@ -218,8 +216,11 @@ impl DevNode {
             .collect()
     }
 
-    /// Follows a plan of faults from now on; what the plan before did is forgotten.
+    /// Follows a plan of faults from now on. What the plan before did is forgotten, and what it let go on for several
+    /// ledgers ends; envelopes that another node holds stay there.
     pub fn set_faults(&self, plan: FaultPlan) {
+        let mut chain = lock(&self.shared.chain);
+        chain.weather.clear();
         *lock(&self.shared.faults) = plan;
     }
 
@@ -229,15 +230,20 @@ impl DevNode {
         lock(&self.shared.faults).report().clone()
     }
 
+    /// What the plan of faults did so far, with its rules, for people.
+    #[must_use]
+    pub(crate) fn faults_json(&self) -> Value {
+        faults::report_json(&lock(&self.shared.faults))
+    }
+
+    /// Whether calls of that method can go wrong at all.
+    pub(crate) fn faults_concern(&self, method: Method) -> bool {
+        lock(&self.shared.faults).concerns(method)
+    }
+
     /// Asks the plan of faults about a call that arrived.
-    pub(crate) fn decide_fault(&self, method: Method, params: &Value) -> Option<Fault> {
-        if !lock(&self.shared.faults).concerns(method) {
-            return None;
-        }
-        let id = self.inspect(|network| network.network_id().clone());
-        let hash = rpc::hash_of_params(&id, params);
-        let hash = hash.as_ref();
-        lock(&self.shared.faults).decide(Call { method, hash })
+    pub(crate) fn decide_fault(&self, call: Call<'_>) -> Option<Decision> {
+        lock(&self.shared.faults).decide_scoped(call)
     }
 
     /// The friendbot's queue.
@@ -245,8 +251,8 @@ impl DevNode {
         lock(&self.shared.desk)
     }
 
-    /// Resolves when the node is shut down.
-    pub(crate) async fn stopped(&self) {
+    /// Resolves when the node is shut down, or stops because it cannot keep its chain.
+    pub async fn stopped(&self) {
         // An error means that the sender is gone, which it cannot be while `self` lives; it would mean the same.
         let _ = self.shared.stopped.subscribe().wait_for(|stop| *stop).await;
     }
@@ -305,22 +311,4 @@ fn unix_now() -> u64 {
 /// A panic elsewhere must not take the whole node down; what it left is consistent enough to read.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn slow_ledgers_follow_the_wall_clock_and_fast_ones_advance_a_second() {
-        let slow = Pace::Every(Duration::from_secs(5));
-        assert_eq!(slow.close_time(100, 105), 105);
-        assert_eq!(slow.close_time(100, 100), 101);
-        assert_eq!(slow.close_time(100, 90), 101);
-        assert_eq!(slow.drift(100, 103), 3);
-        for pace in [Pace::Every(Duration::from_millis(999)), Pace::ByHand] {
-            assert_eq!(pace.close_time(100, 5000), 101);
-            assert_eq!(pace.drift(100, 5000), 0);
-        }
-    }
 }

@@ -9,6 +9,9 @@ use stellar_xdr::{AccountId, Hash};
 /// Ledgers' worth of operations the queue holds.
 const LEDGERS: u64 = 2;
 
+/// Operations of the imagined transaction that sets a floor; more than any real one has.
+const FLOOR_OPERATIONS: u32 = 1000;
+
 /// A queued transaction in the order of what it offers per operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Offer {
@@ -116,6 +119,13 @@ impl Limiter {
     /// From now until the next close newcomers must beat this transaction's rate.
     pub fn raise_floor(&mut self, evicted: &Submitted) {
         self.evicted = Some((evicted.bid(), evicted.operation_count()));
+    }
+
+    /// From now until the next close newcomers must bid at least that many stroops per operation.
+    pub fn set_floor(&mut self, min_bid: u32) {
+        // So little below that it makes no difference to a transaction of any size.
+        let just_below = i64::from(min_bid) * i64::from(FLOOR_OPERATIONS) - 1;
+        self.evicted = Some((just_below, FLOOR_OPERATIONS));
     }
 
     /// A ledger has closed: the minimum fee is enough again.

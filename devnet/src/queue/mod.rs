@@ -36,7 +36,8 @@ pub struct Queue {
     limiter: Limiter,
 }
 
-fn refused(code: Code, fee_charged: i64) -> SubmitStatus {
+/// The status of an envelope refused with a code that says nothing of its operations.
+pub fn refused(code: Code, fee_charged: i64) -> SubmitStatus {
     SubmitStatus::Error(Box::new(Outcome::refusal(code, fee_charged).into_result()))
 }
 
@@ -183,6 +184,24 @@ impl Queue {
         valid
     }
 
+    /// Forgets and bans a transaction, as if it had waited too long; what was forgotten.
+    pub fn drop_banned(&mut self, source: &AccountId) -> Option<Arc<Submitted>> {
+        let dropped = self.pending.remove(source)?.tx;
+        self.forget(&dropped);
+        self.bans.add(&dropped.bytes_hash);
+        Some(dropped)
+    }
+
+    /// The transaction of a source that waits.
+    pub fn of(&self, source: &AccountId) -> Option<&Arc<Submitted>> {
+        self.pending.get(source).map(|pending| &pending.tx)
+    }
+
+    /// Until the next close newcomers must bid at least that many stroops per operation, as in a full queue.
+    pub fn set_floor(&mut self, min_bid: u32) {
+        self.limiter.set_floor(min_bid);
+    }
+
     /// A ledger has closed with these transactions: they are banned, whatever they made invalid is dropped, the rest
     /// grows older.
     pub fn close(&mut self, applied: &[Arc<Submitted>]) {
@@ -233,11 +252,12 @@ fn may_follow(old: &Submitted, new: &Submitted) -> Result<(), SubmitStatus> {
     }
 }
 
-type Split = (Vec<Arc<Submitted>>, Vec<Arc<Submitted>>);
+/// Valid and invalid transactions.
+pub type Split = (Vec<Arc<Submitted>>, Vec<Arc<Submitted>>);
 
 /// Parts transactions into valid and invalid ones; a fee source that cannot pay all its valid bids together makes
 /// all of them invalid.
-fn split_invalid(candidates: Vec<Arc<Submitted>>, judge: &Judge<'_>) -> Split {
+pub fn split_invalid(candidates: Vec<Arc<Submitted>>, judge: &Judge<'_>) -> Split {
     let (valid, mut invalid): Split = candidates
         .into_iter()
         .partition(|tx| judge.check(tx).is_success());

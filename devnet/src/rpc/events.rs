@@ -4,8 +4,8 @@ use super::cursor::{EventCursor, OPERATION_MASK, TRANSACTION_MASK};
 use super::error::RpcError;
 use super::event_filter::{FilterParams, matches, read_filters};
 use super::params::{Pagination, Window, check_format, encode, read};
+use super::view::View;
 use crate::history::{AppliedTransaction, ClosedLedger};
-use crate::network::Network;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use stellar_xdr::{
@@ -42,21 +42,22 @@ struct Range {
 
 /// Events that match one of the filters, from a ledger or a cursor on. A page that is not full ends with a cursor behind
 /// the last ledger looked through, so whoever polls gets on even where nothing happens.
-pub fn get_events(network: &Network, params: Value) -> Result<Value, RpcError> {
+pub fn get_events(view: &View<'_>, params: Value) -> Result<Value, RpcError> {
     let params: Params = read(params)?;
     check_format(params.format.as_deref())?;
     let pagination = params.pagination.unwrap_or_default();
     let limit = pagination.limit(DEFAULT_LIMIT, MAX_LIMIT)?;
     let filters = read_filters(params.filters.unwrap_or_default())?;
-    let window = Window::of(network);
+    let window = Window::of(view);
     let range = range(
         &window,
+        view.indexed(),
         params.start_ledger.unwrap_or(0),
         params.end_ledger.unwrap_or(0),
         pagination.cursor(),
     )?;
     let found: Vec<Value> = (range.start..range.end)
-        .filter_map(|sequence| network.ledger(sequence))
+        .filter_map(|sequence| view.ledger(sequence))
         .flat_map(|ledger| {
             events_of(ledger)
                 .into_iter()
@@ -69,9 +70,14 @@ pub fn get_events(network: &Network, params: Value) -> Result<Value, RpcError> {
         .collect();
     let cursor = match found.last() {
         Some(last) if found.len() == limit => last["id"].clone(),
-        Some(_) | None => EventCursor::end_of(range.end.saturating_sub(1))
-            .to_string()
-            .into(),
+        Some(_) | None => {
+            let end = EventCursor::end_of(range.end.saturating_sub(1));
+            range
+                .after
+                .map_or(end, |after| after.max(end))
+                .to_string()
+                .into()
+        }
     };
     Ok(json!({
         "events": found,
@@ -85,6 +91,7 @@ pub fn get_events(network: &Network, params: Value) -> Result<Value, RpcError> {
 
 fn range(
     window: &Window,
+    indexed: u32,
     start_ledger: u32,
     end_ledger: u32,
     cursor: Option<&str>,
@@ -110,10 +117,12 @@ fn range(
     }
     let mut end = start
         .saturating_add(SCAN_LEDGERS)
-        .min(window.latest.sequence.saturating_add(1));
+        .min(indexed.saturating_add(1));
     if end_ledger != 0 {
         end = end.min(end_ledger);
     }
+    // An index behind must not lead a cursor back.
+    let end = end.max(start);
     Ok(Range { start, after, end })
 }
 

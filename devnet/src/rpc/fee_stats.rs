@@ -2,7 +2,7 @@
 
 use super::error::RpcError;
 use super::params::FormatOnly;
-use crate::network::Network;
+use super::view::View;
 use serde_json::{Map, Value, json};
 
 /// Ledgers the classic statistics look back.
@@ -10,10 +10,10 @@ const CLASSIC_LEDGERS: usize = 10;
 
 /// Fees charged per operation in the last ledgers, in stroops; all zero without traffic. A fee-bump's fee is divided by
 /// the operations of its inner transaction only. No Soroban transactions run here, so theirs are always zero.
-pub fn get_fee_stats(network: &Network, params: Value) -> Result<Value, RpcError> {
+pub fn get_fee_stats(view: &View<'_>, params: Value) -> Result<Value, RpcError> {
     FormatOnly::check(params)?;
-    let ledgers: Vec<_> = network.ledgers().rev().take(CLASSIC_LEDGERS).collect();
-    let fees: Vec<u64> = ledgers
+    let ledgers: Vec<_> = view.newest_first().take(CLASSIC_LEDGERS).collect();
+    let mut fees: Vec<u64> = ledgers
         .iter()
         .flat_map(|ledger| &ledger.transactions)
         .filter_map(|tx| {
@@ -23,10 +23,18 @@ pub fn get_fee_stats(network: &Network, params: Value) -> Result<Value, RpcError
                 .checked_div(operations)
         })
         .collect();
+    // A ledger at a raised fee without a transaction was full of others that are not simulated.
+    let minimum = i64::from(view.network().config().base_fee);
+    fees.extend(
+        ledgers
+            .iter()
+            .filter(|ledger| ledger.transactions.is_empty() && ledger.base_fee > minimum)
+            .filter_map(|ledger| u64::try_from(ledger.base_fee).ok()),
+    );
     Ok(json!({
         "sorobanInclusionFee": distribution(Vec::new(), 0),
         "inclusionFee": distribution(fees, ledgers.len()),
-        "latestLedger": network.latest_ledger(),
+        "latestLedger": view.latest_ledger(),
     }))
 }
 

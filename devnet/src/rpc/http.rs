@@ -1,9 +1,10 @@
-//! The node over HTTP: JSON-RPC at `/` and `/rpc`, the friendbot at `/friendbot`.
+//! The node over HTTP: JSON-RPC at `/` and `/rpc`, the friendbot at `/friendbot`, its faults at `/faults`.
 
 use super::MAX_BODY_BYTES;
+use super::admin;
 use super::connection::{Connections, Gate};
-use super::jsonrpc::{Outcome, respond};
-use crate::faults::{LONGEST_HANG, Loss};
+use super::front::{Body as ReplyBody, FrontEnd, Lost};
+use crate::faults::LONGEST_HANG;
 use crate::friendbot::FriendbotError;
 use crate::node::DevNode;
 use poem::error::ReadBodyError;
@@ -33,13 +34,28 @@ pub async fn serve(
     listener: TcpListener,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
+    serve_front(FrontEnd::new(node), listener, shutdown).await
+}
+
+/// Serves a front end on a bound listener until `shutdown` resolves. The endpoint for faults is there only if the front end
+/// has it and the listener is on the loopback interface.
+///
+/// # Errors
+/// The listener has no local address.
+pub async fn serve_front(
+    front: FrontEnd,
+    listener: TcpListener,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
     let connections = Connections::default();
+    let loopback = listener.local_addr()?.ip().is_loopback();
     let gate = Gate::new(listener, connections.clone())?;
     let routes = Route::new()
         .at("/", post(rpc))
         .at("/rpc", post(rpc))
         .at("/friendbot", get(friendbot))
-        .data(node)
+        .at("/faults", admin::route(&front, loopback))
+        .data(front)
         .data(connections);
     Server::new_with_acceptor(gate)
         .name("devnet")
@@ -50,7 +66,7 @@ pub async fn serve(
 
 #[handler]
 async fn rpc(
-    node: Data<&DevNode>,
+    front: Data<&FrontEnd>,
     connections: Data<&Connections>,
     client: &RemoteAddr,
     request: &Request,
@@ -62,10 +78,17 @@ async fn rpc(
         Err(_) => return StatusCode::BAD_REQUEST.into(),
     };
     let friendbot_url = friendbot_url(request);
-    match respond(node.0, &body, friendbot_url.as_deref()) {
-        Outcome::Answer(answer) => json_response(StatusCode::OK, "application/json", &answer),
-        Outcome::Nothing => StatusCode::NO_CONTENT.into(),
-        Outcome::Lost(loss) => lose(loss, node.0, connections.0, client).await,
+    let reply = front.reply(&body, friendbot_url.as_deref());
+    if !reply.delay.is_zero() {
+        wait(front.node(), reply.delay).await;
+    }
+    match reply.body {
+        ReplyBody::Answer(answer) => json_response(StatusCode::OK, "application/json", &answer),
+        ReplyBody::Nothing => StatusCode::NO_CONTENT.into(),
+        ReplyBody::Text(text) => Response::builder()
+            .content_type("application/json")
+            .body(text),
+        ReplyBody::Lost(lost) => lose(lost, front.node(), connections.0, client).await,
     }
 }
 
@@ -75,26 +98,30 @@ fn friendbot_url(request: &Request) -> Option<String> {
     (host.len() <= MAX_HOST).then(|| format!("http://{host}/friendbot"))
 }
 
+/// Lets time pass, but not beyond the node's end.
+async fn wait(node: &DevNode, time: Duration) {
+    tokio::select! {
+        () = tokio::time::sleep(time) => {}
+        () = node.stopped() => {}
+    }
+}
+
 /// Lets an answer get lost.
 async fn lose(
-    loss: Loss,
+    lost: Lost,
     node: &DevNode,
     connections: &Connections,
     client: &RemoteAddr,
 ) -> Response {
-    match loss {
-        Loss::GatewayTimeout => {
+    match lost {
+        Lost::Status(status) => {
+            let status = StatusCode::from_u16(status).unwrap_or(StatusCode::GATEWAY_TIMEOUT);
             return Response::builder()
-                .status(StatusCode::GATEWAY_TIMEOUT)
-                .body("request exceeded the time limit");
+                .status(status)
+                .body(status.canonical_reason().unwrap_or_default());
         }
-        Loss::Reset => {}
-        Loss::Hang => {
-            tokio::select! {
-                () = tokio::time::sleep(LONGEST_HANG) => {}
-                () = node.stopped() => {}
-            }
-        }
+        Lost::Reset => {}
+        Lost::Hang => wait(node, LONGEST_HANG).await,
     }
     connections.cut(client);
     // Never sent: writing it fails on the cut connection.
@@ -113,9 +140,9 @@ struct FriendbotQuery {
 }
 
 #[handler]
-async fn friendbot(node: Data<&DevNode>, Query(query): Query<FriendbotQuery>) -> Response {
+async fn friendbot(front: Data<&FrontEnd>, Query(query): Query<FriendbotQuery>) -> Response {
     let address = query.addr.unwrap_or_default();
-    match node.fund(&address).await {
+    match front.node().fund(&address).await {
         Ok(funded) => json_response(
             StatusCode::OK,
             "application/json",
@@ -151,7 +178,11 @@ fn problem(error: &FriendbotError) -> Response {
     )
 }
 
-fn json_response(status: StatusCode, content_type: &'static str, value: &Value) -> Response {
+pub(super) fn json_response(
+    status: StatusCode,
+    content_type: &'static str,
+    value: &Value,
+) -> Response {
     Response::builder()
         .status(status)
         .content_type(content_type)

@@ -1,77 +1,73 @@
 //! JSON-RPC 2.0 requests, alone or in a batch, and their answers.
 
+use super::MAX_BATCH;
 use super::error::RpcError;
-use super::{MAX_BATCH, Method};
-use crate::faults::{Fault, Loss};
-use crate::node::DevNode;
+use super::front::{Body, Called, Lost, Reply};
+use super::garble::Garble;
 use serde_json::{Value, json};
+use std::time::Duration;
 
-/// What becomes of the body of a request.
-#[derive(Debug, PartialEq)]
-pub enum Outcome {
-    /// The answer, or the answers of a batch.
-    Answer(Value),
-    /// Nothing to answer: only notifications.
-    Nothing,
-    /// An answer that gets lost on purpose.
-    Lost(Loss),
+/// What became of one request: its answer, none for a notification.
+struct Done {
+    delay: Duration,
+    answer: Result<Option<Value>, Lost>,
+    garbled: Option<Garble>,
 }
 
-/// Does what the calls of a body ask, in their order. A lost answer of one call loses those of its whole batch.
-pub fn respond(node: &DevNode, body: &[u8], friendbot_url: Option<&str>) -> Outcome {
-    let respond_one = |request| {
-        Responder {
-            node,
-            friendbot_url,
+/// Does what the calls of a body ask, in their order. What goes wrong with one call's answer does with those of its whole
+/// batch.
+pub fn respond(body: &[u8], mut call: impl FnMut(&str, Value) -> Called) -> Reply {
+    let (done, is_batch) = match serde_json::from_slice(body) {
+        Err(_) => return at_once(&RpcError::parse()),
+        Ok(Value::Array(requests)) if requests.is_empty() => {
+            return at_once(&RpcError::invalid_request("empty request batch"));
         }
-        .respond(request)
+        Ok(Value::Array(requests)) if requests.len() > MAX_BATCH => {
+            let reason = format!("a batch has at most {MAX_BATCH} calls");
+            return at_once(&RpcError::invalid_request(reason));
+        }
+        // All calls are made before a lost answer counts: only the way back is broken.
+        Ok(Value::Array(requests)) => {
+            let done: Vec<Done> = requests
+                .into_iter()
+                .map(|request| respond_one(request, &mut call))
+                .collect();
+            (done, true)
+        }
+        Ok(request) => (vec![respond_one(request, &mut call)], false),
     };
-    match serde_json::from_slice(body) {
-        Err(_) => Outcome::Answer(error(&Value::Null, &RpcError::parse())),
-        Ok(Value::Array(requests)) => respond_all(requests, respond_one),
-        Ok(request) => match respond_one(request) {
-            Ok(Some(answer)) => Outcome::Answer(answer),
-            Ok(None) => Outcome::Nothing,
-            Err(loss) => Outcome::Lost(loss),
-        },
-    }
-}
-
-fn respond_all(
-    requests: Vec<Value>,
-    respond_one: impl Fn(Value) -> Result<Option<Value>, Loss>,
-) -> Outcome {
-    if requests.is_empty() {
-        return Outcome::Answer(error(
-            &Value::Null,
-            &RpcError::invalid_request("empty request batch"),
-        ));
-    }
-    if requests.len() > MAX_BATCH {
-        return Outcome::Answer(error(
-            &Value::Null,
-            &RpcError::invalid_request(format!("a batch has at most {MAX_BATCH} calls")),
-        ));
-    }
-    // All calls are made before a lost answer counts: only the way back is broken.
-    let results: Vec<_> = requests.into_iter().map(respond_one).collect();
-    let answers: Result<Vec<_>, Loss> = results.into_iter().collect();
-    match answers {
-        Err(loss) => Outcome::Lost(loss),
+    let delay = done.iter().map(|done| done.delay).max();
+    let garbled = done.iter().find_map(|done| done.garbled);
+    let answers: Result<Vec<_>, Lost> = done.into_iter().map(|done| done.answer).collect();
+    let body = match answers {
+        Err(lost) => Body::Lost(lost),
         Ok(answers) => {
-            let answers: Vec<Value> = answers.into_iter().flatten().collect();
-            if answers.is_empty() {
-                Outcome::Nothing
-            } else {
-                Outcome::Answer(Value::Array(answers))
+            let mut answers: Vec<Value> = answers.into_iter().flatten().collect();
+            match (answers.len(), is_batch) {
+                (0, _) => Body::Nothing,
+                (_, true) => garble(garbled, Value::Array(answers)),
+                (_, false) => garble(garbled, answers.swap_remove(0)),
             }
         }
+    };
+    Reply {
+        delay: delay.unwrap_or_default(),
+        body,
     }
 }
 
-struct Responder<'a> {
-    node: &'a DevNode,
-    friendbot_url: Option<&'a str>,
+fn at_once(reason: &RpcError) -> Reply {
+    Reply {
+        delay: Duration::ZERO,
+        body: Body::Answer(error(&Value::Null, reason)),
+    }
+}
+
+fn garble(garbled: Option<Garble>, answer: Value) -> Body {
+    match garbled {
+        None => Body::Answer(answer),
+        Some(garble) => Body::Text(garble.text(&answer)),
+    }
 }
 
 /// A request that is well formed.
@@ -82,38 +78,28 @@ struct Request {
     params: Value,
 }
 
-impl Responder<'_> {
-    fn respond(&self, request: Value) -> Result<Option<Value>, Loss> {
-        let request = match read_request(request) {
-            Ok(request) => request,
-            Err((id, reason)) => return Ok(Some(error(&id, &reason))),
-        };
-        let result = self.call(&request.method, request.params)?;
-        Ok(request.id.map(|id| match result {
+fn respond_one(request: Value, call: &mut impl FnMut(&str, Value) -> Called) -> Done {
+    let request = match read_request(request) {
+        Ok(request) => request,
+        Err((id, reason)) => {
+            return Done {
+                delay: Duration::ZERO,
+                answer: Ok(Some(error(&id, &reason))),
+                garbled: None,
+            };
+        }
+    };
+    let called = call(&request.method, request.params);
+    let answer = called.result.map(|result| {
+        request.id.map(|id| match result {
             Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
             Err(reason) => error(&id, &reason),
-        }))
-    }
-
-    fn call(&self, method: &str, params: Value) -> Result<Result<Value, RpcError>, Loss> {
-        let Some(method) = Method::named(method) else {
-            return Ok(Err(RpcError::method_not_found(method)));
-        };
-        self.node.count(method);
-        let fault = self.node.decide_fault(method, &params);
-        let answer = || {
-            let url = self.friendbot_url.map(str::to_owned);
-            self.node.answer(method, params, url)
-        };
-        match fault {
-            None => Ok(answer()),
-            Some(Fault::AnswerLostBeforeAccept(loss)) => Err(loss),
-            Some(Fault::AnswerLostAfterAccept(loss)) => {
-                // Nobody will see what the network said.
-                let _ = answer();
-                Err(loss)
-            }
-        }
+        })
+    });
+    Done {
+        delay: called.delay,
+        answer,
+        garbled: called.garbled,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::error::RpcError;
 use super::params::{check_format, decode, encode, read};
-use crate::network::Network;
+use super::view::View;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -19,7 +19,7 @@ struct Params {
 }
 
 /// The entries under these keys after the last closed ledger, in the order asked for; missing ones are left out.
-pub fn get_ledger_entries(network: &Network, params: Value) -> Result<Value, RpcError> {
+pub fn get_ledger_entries(view: &View<'_>, params: Value) -> Result<Value, RpcError> {
     let params: Params = read(params)?;
     check_format(params.format.as_deref())?;
     let texts = params.keys.unwrap_or_default();
@@ -39,7 +39,7 @@ pub fn get_ledger_entries(network: &Network, params: Value) -> Result<Value, Rpc
         .iter()
         .filter(|key| seen.insert(*key))
         .filter_map(|key| {
-            let entry = network.entry(key)?;
+            let entry = view.entry(key)?;
             Some(json!({
                 "key": encode(key),
                 "xdr": encode(&entry.data),
@@ -48,7 +48,7 @@ pub fn get_ledger_entries(network: &Network, params: Value) -> Result<Value, Rpc
             }))
         })
         .collect();
-    Ok(json!({"entries": entries, "latestLedger": network.latest_ledger()}))
+    Ok(json!({"entries": entries, "latestLedger": view.latest_ledger()}))
 }
 
 fn parse_key(index: usize, text: &str) -> Result<LedgerKey, RpcError> {

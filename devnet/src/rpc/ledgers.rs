@@ -3,8 +3,8 @@
 use super::close_meta::{close_meta, header_entry};
 use super::error::RpcError;
 use super::params::{FormatOnly, Pagination, Window, check_format, encode, read};
+use super::view::View;
 use crate::history::ClosedLedger;
-use crate::network::Network;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -21,12 +21,12 @@ struct Params {
 }
 
 /// Ledgers from a sequence or a cursor on.
-pub fn get_ledgers(network: &Network, params: Value) -> Result<Value, RpcError> {
+pub fn get_ledgers(view: &View<'_>, params: Value) -> Result<Value, RpcError> {
     let params: Params = read(params)?;
     check_format(params.format.as_deref())?;
     let pagination = params.pagination.unwrap_or_default();
     let limit = pagination.limit(DEFAULT_LIMIT, MAX_LIMIT)?;
-    let window = Window::of(network);
+    let window = Window::of(view);
     let start = start_of(
         &window,
         params.start_ledger.unwrap_or(0),
@@ -34,7 +34,7 @@ pub fn get_ledgers(network: &Network, params: Value) -> Result<Value, RpcError> 
     )?;
     let ledgers: Vec<&ClosedLedger> = (start..=window.latest.sequence)
         .take(limit)
-        .map_while(|sequence| network.ledger(sequence))
+        .map_while(|sequence| view.ledger(sequence))
         .collect();
     let cursor = ledgers
         .last()
@@ -80,10 +80,10 @@ fn ledger_info(ledger: &ClosedLedger) -> Value {
 }
 
 /// The last closed ledger. Here `headerXdr` is the bare header, without the hash `getLedgers` puts before it.
-pub fn get_latest_ledger(network: &Network, params: Value) -> Result<Value, RpcError> {
+pub fn get_latest_ledger(view: &View<'_>, params: Value) -> Result<Value, RpcError> {
     FormatOnly::check(params)?;
-    let ledger = network
-        .ledger(network.latest_ledger())
+    let ledger = view
+        .ledger(view.latest_ledger())
         .ok_or_else(|| RpcError::internal("could not get latest ledger"))?;
     Ok(json!({
         "id": hex::encode(ledger.hash.0),

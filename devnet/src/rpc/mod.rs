@@ -6,6 +6,7 @@
 //! Numbers that may pass 2^53 are strings and ledger sequences are numbers, as on the real network; so `createdAt` is a
 //! string in `getTransaction` and a number in `getTransactions`.
 
+mod admin;
 mod close_meta;
 mod connection;
 mod cursor;
@@ -13,6 +14,8 @@ pub mod error;
 mod event_filter;
 mod events;
 mod fee_stats;
+mod front;
+mod garble;
 mod http;
 mod jsonrpc;
 mod ledger_entries;
@@ -21,13 +24,19 @@ mod params;
 mod send_transaction;
 mod status;
 mod transactions;
+mod view;
 
 pub use error::RpcError;
-pub use http::serve;
+pub use front::{Body, FrontEnd, Lost, MAX_REPLICAS, Reply};
+pub use http::{serve, serve_front};
+pub use send_transaction::SendManner;
+pub use view::{IndexLag, Sight};
 
 use crate::network::Network;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Duration;
+use view::View;
 
 /// Largest body of an HTTP request, in bytes.
 pub const MAX_BODY_BYTES: usize = 512 * 1024;
@@ -38,9 +47,9 @@ pub const MAX_BATCH: usize = 100;
 macro_rules! methods {
     ($($variant:ident $name:literal)*) => {
         /// The methods of the interface.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         pub enum Method {
-            $(#[doc = concat!("`", $name, "`")] $variant,)*
+            $(#[doc = concat!("`", $name, "`")] #[serde(rename = $name)] $variant,)*
         }
 
         impl Method {
@@ -90,6 +99,10 @@ pub struct Surroundings {
     pub since_close: Duration,
     /// Where new accounts get lumens.
     pub friendbot_url: Option<String>,
+    /// How it sees the network.
+    pub sight: Sight,
+    /// How it treats envelopes.
+    pub manner: SendManner,
 }
 
 /// Answers one call.
@@ -102,19 +115,24 @@ pub fn call(
     method: Method,
     params: Value,
 ) -> Result<Value, RpcError> {
+    let sight = &surroundings.sight;
+    let view = |network| View::new(network, sight);
     match method {
-        Method::SendTransaction => send_transaction::send_transaction(network, params),
-        Method::GetTransaction => transactions::get_transaction(network, params),
-        Method::GetTransactions => transactions::get_transactions(network, params),
-        Method::GetLedgers => ledgers::get_ledgers(network, params),
-        Method::GetLedgerEntries => ledger_entries::get_ledger_entries(network, params),
-        Method::GetLatestLedger => ledgers::get_latest_ledger(network, params),
-        Method::GetFeeStats => fee_stats::get_fee_stats(network, params),
-        Method::GetEvents => events::get_events(network, params),
-        Method::GetHealth => status::get_health(network, surroundings, params),
+        Method::SendTransaction => {
+            send_transaction::send_transaction(network, sight, surroundings.manner, params)
+        }
+        Method::GetTransaction => transactions::get_transaction(&view(network), params),
+        Method::GetTransactions => transactions::get_transactions(&view(network), params),
+        Method::GetLedgers => ledgers::get_ledgers(&view(network), params),
+        Method::GetLedgerEntries => ledger_entries::get_ledger_entries(&view(network), params),
+        Method::GetLatestLedger => ledgers::get_latest_ledger(&view(network), params),
+        Method::GetFeeStats => fee_stats::get_fee_stats(&view(network), params),
+        Method::GetEvents => events::get_events(&view(network), params),
+        Method::GetHealth => status::get_health(&view(network), surroundings, params),
         Method::GetNetwork => status::get_network(network, surroundings, params),
         Method::GetVersionInfo => status::get_version_info(network, params),
     }
 }
 
 pub(crate) use send_transaction::hash_of_params;
+pub(crate) use transactions::asked_hash;

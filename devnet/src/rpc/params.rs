@@ -1,7 +1,8 @@
 //! Parameters of calls, and the encodings answers share.
 
 use super::error::RpcError;
-use crate::network::Network;
+use super::view::View;
+use crate::history::ClosedLedger;
 use crate::xdr::{MAX_DEPTH, to_bytes};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -96,17 +97,16 @@ pub struct Window {
 }
 
 impl Window {
-    /// The window of a network right now.
-    pub fn of(network: &Network) -> Self {
-        let latest = Edge {
-            sequence: network.latest_ledger(),
-            close_time: network.latest_close_time(),
+    /// The window of what is in sight right now.
+    pub fn of(view: &View<'_>) -> Self {
+        let edge = |sequence| Edge {
+            sequence,
+            close_time: view.ledger(sequence).map_or(0, ClosedLedger::close_time),
         };
-        let oldest = network.ledgers().next().map_or(latest, |ledger| Edge {
-            sequence: ledger.sequence(),
-            close_time: ledger.close_time(),
-        });
-        Self { oldest, latest }
+        Self {
+            oldest: edge(view.oldest_ledger()),
+            latest: edge(view.latest_ledger()),
+        }
     }
 
     /// Whether the node has that ledger.

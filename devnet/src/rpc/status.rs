@@ -3,6 +3,7 @@
 use super::Surroundings;
 use super::error::RpcError;
 use super::params::{FormatOnly, Window};
+use super::view::View;
 use crate::network::Network;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -12,7 +13,7 @@ const MAX_LATENCY: Duration = Duration::from_secs(30);
 
 /// The ledgers this node has. A node that fell behind answers with an error, not with another status.
 pub fn get_health(
-    network: &Network,
+    view: &View<'_>,
     surroundings: &Surroundings,
     params: Value,
 ) -> Result<Value, RpcError> {
@@ -24,14 +25,14 @@ pub fn get_health(
             MAX_LATENCY.as_secs()
         )));
     }
-    let Window { oldest, latest } = Window::of(network);
+    let Window { oldest, latest } = Window::of(view);
     Ok(json!({
         "status": "healthy",
         "latestLedger": latest.sequence,
         "latestLedgerCloseTime": latest.close_time.to_string(),
         "oldestLedger": oldest.sequence,
         "oldestLedgerCloseTime": oldest.close_time.to_string(),
-        "ledgerRetentionWindow": network.config().history_window,
+        "ledgerRetentionWindow": view.network().config().history_window,
     }))
 }
 

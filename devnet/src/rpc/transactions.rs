@@ -3,8 +3,8 @@
 use super::cursor::{Position, toid};
 use super::error::RpcError;
 use super::params::{Pagination, Window, check_format, encode, read};
+use super::view::View;
 use crate::history::{AppliedTransaction, ClosedLedger};
-use crate::network::Network;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use stellar_xdr::{Hash, TransactionMeta};
@@ -21,18 +21,13 @@ struct OneParams {
 
 /// Looks a transaction up by its hash or, for a fee-bump, also by the hash of the inner transaction; the answer is the
 /// outer one in both cases.
-pub fn get_transaction(network: &Network, params: Value) -> Result<Value, RpcError> {
+pub fn get_transaction(view: &View<'_>, params: Value) -> Result<Value, RpcError> {
     let params: OneParams = read(params)?;
     check_format(params.format.as_deref())?;
     let text = params.hash.unwrap_or_default();
     let hash = parse_hash(&text)?;
-    let found = network
-        .find_transaction(&hash)
-        .and_then(|(sequence, index)| {
-            let ledger = network.ledger(sequence)?;
-            Some((ledger, ledger.transactions.get(index)?))
-        });
-    let window = Window::of(network);
+    let found = view.find_transaction(&hash);
+    let window = Window::of(view);
     let mut reply = match found {
         Some((ledger, tx)) => {
             let mut reply = details(ledger, tx, &text);
@@ -75,6 +70,11 @@ fn object(value: Value) -> Map<String, Value> {
             Map::new()
         }
     }
+}
+
+/// The hash in the parameters of a call that asks for one.
+pub(crate) fn asked_hash(params: &Value) -> Option<Hash> {
+    parse_hash(params.get("hash")?.as_str()?).ok()
 }
 
 fn parse_hash(text: &str) -> Result<Hash, RpcError> {
@@ -141,12 +141,12 @@ struct ManyParams {
 }
 
 /// Transactions from a ledger or a cursor on, in the order they were applied.
-pub fn get_transactions(network: &Network, params: Value) -> Result<Value, RpcError> {
+pub fn get_transactions(view: &View<'_>, params: Value) -> Result<Value, RpcError> {
     let params: ManyParams = read(params)?;
     check_format(params.format.as_deref())?;
     let pagination = params.pagination.unwrap_or_default();
     let limit = pagination.limit(DEFAULT_LIMIT, MAX_LIMIT)?;
-    let window = Window::of(network);
+    let window = Window::of(view);
     let start = start_of(
         &window,
         params.start_ledger.unwrap_or(0),
@@ -154,8 +154,8 @@ pub fn get_transactions(network: &Network, params: Value) -> Result<Value, RpcEr
     )?;
     let mut transactions = Vec::new();
     let mut cursor = start;
-    'ledgers: for sequence in start.ledger..=window.latest.sequence {
-        let Some(ledger) = network.ledger(sequence) else {
+    'ledgers: for sequence in start.ledger..=view.indexed() {
+        let Some(ledger) = view.ledger(sequence) else {
             break;
         };
         cursor = cursor.max(Position::ledger_start(sequence));

@@ -52,6 +52,7 @@ async fn lose_two(
                 waiting = 1;
             }
             Fault::AnswerLostBeforeAccept(found) => assert_eq!(found, loss),
+            other => panic!("{other:?}"),
         }
         assert_eq!(served.node.inspect(Network::pending), waiting);
     }

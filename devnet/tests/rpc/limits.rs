@@ -14,7 +14,7 @@ fn a_node_that_fell_behind_answers_with_an_error() {
     let mut health = |seconds| {
         let surroundings = Surroundings {
             since_close: Duration::from_secs(seconds),
-            friendbot_url: None,
+            ..Surroundings::default()
         };
         call(&mut network, &surroundings, Method::GetHealth, Value::Null)
     };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use stellar_xdr::{Limits, TransactionEnvelope, WriteXdr};
 use tender_devnet::config::NetworkConfig;
 use tender_devnet::node::{DevNode, Pace};
-use tender_devnet::rpc::serve;
+use tender_devnet::rpc::{FrontEnd, serve_front};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -27,11 +27,16 @@ impl Served {
     }
 
     pub async fn start(config: NetworkConfig, pace: Pace) -> Self {
-        let node = DevNode::start(config, pace);
+        Self::front(FrontEnd::new(DevNode::start(config, pace))).await
+    }
+
+    /// A way into a node that may have others.
+    pub async fn front(front: FrontEnd) -> Self {
+        let node = front.node().clone();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = oneshot::channel();
-        let serving = serve(node.clone(), listener, async {
+        let serving = serve_front(front, listener, async {
             let _ = stopped.await;
         });
         let server = tokio::spawn(serving);

@@ -1,20 +1,27 @@
 //! One node and its chain, driven by hand: submit, close, look up.
 
+mod close;
+mod elsewhere;
+
+pub(crate) use close::CloseConditions;
+
 use crate::config::NetworkConfig;
-use crate::entries::{LedgerParams, entry, new_account};
+use crate::entries::{LedgerParams, entry, extension_v3, new_account};
 use crate::envelope::Submitted;
-use crate::fees::{fee_at, select};
-use crate::history::{AppliedTransaction, ClosedLedger};
+use crate::faults::Release;
+use crate::history::ClosedLedger;
 use crate::ledger::{self, TOTAL_COINS};
+use crate::past::{Past, Was};
 use crate::queue::Queue;
 use crate::signatures::SignatureCache;
 use crate::state::LedgerState;
-use crate::transact::Ledger;
 use crate::validate::Judge;
-use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::Arc;
+use crate::xdr::account_key;
+use elsewhere::Elsewhere;
+use std::collections::{HashMap, VecDeque};
 use stellar_xdr::{
-    Hash, LedgerEntry, LedgerEntryData, LedgerKey, OperationType, SequenceNumber, TransactionResult,
+    AccountId, Hash, LedgerEntry, LedgerEntryData, LedgerKey, OperationType, SequenceNumber,
+    TransactionResult,
 };
 
 /// Target close times an envelope must stay valid for to be taken.
@@ -59,6 +66,10 @@ pub struct Network {
     positions: HashMap<Hash, (u32, usize)>,
     /// Seconds since the last close.
     drift: u64,
+    /// Envelopes that another node will get into a ledger.
+    elsewhere: Elsewhere,
+    /// Entries as they were some ledgers ago.
+    past: Past,
 }
 
 impl Network {
@@ -80,6 +91,8 @@ impl Network {
             history: VecDeque::from([first]),
             positions: HashMap::new(),
             drift: 0,
+            elsewhere: Elsewhere::default(),
+            past: Past::default(),
             config,
         }
     }
@@ -103,6 +116,103 @@ impl Network {
     pub fn submit(&mut self, envelope_xdr: &[u8]) -> Result<SubmitAnswer, stellar_xdr::Error> {
         let tx = Submitted::decode(envelope_xdr, &self.id)?;
         let hash = tx.hash.clone();
+        let status = self.take(tx);
+        Ok(SubmitAnswer { hash, status })
+    }
+
+    /// Submits an envelope that only another node will propose, and not before `until`; this node drops and bans it at
+    /// once if it is `dropped`.
+    pub(crate) fn submit_held(
+        &mut self,
+        envelope_xdr: &[u8],
+        until: Release,
+        dropped: bool,
+    ) -> Result<SubmitAnswer, stellar_xdr::Error> {
+        let tx = Submitted::decode(envelope_xdr, &self.id)?;
+        let (hash, source) = (tx.hash.clone(), tx.source().clone());
+        let status = self.take(tx);
+        if status == SubmitStatus::Pending
+            && let Some(taken) = self.queue.of(&source).cloned()
+            && self.elsewhere.hold(taken, until, self.latest_ledger())
+            && dropped
+        {
+            self.queue.drop_banned(&source);
+        }
+        Ok(SubmitAnswer { hash, status })
+    }
+
+    /// Submits an envelope to a node that is at an older ledger: it judges by what was true then. What it takes floods to
+    /// the others, whose answers nobody sees.
+    pub(crate) fn submit_as_of(
+        &mut self,
+        envelope_xdr: &[u8],
+        ledger: u32,
+    ) -> Result<SubmitAnswer, stellar_xdr::Error> {
+        let tx = Submitted::decode(envelope_xdr, &self.id)?;
+        let hash = tx.hash.clone();
+        let state = self.accounts_as_of(&tx, ledger);
+        let close_time = self
+            .ledger(ledger)
+            .map_or(self.latest_close_time(), ClosedLedger::close_time);
+        let judge = Judge {
+            state: &state,
+            ledger: LedgerParams {
+                ledger_seq: ledger + 1,
+                close_time,
+                ..self.next_params()
+            },
+            lower_offset: 0,
+            upper_offset: self.upper_offset(),
+            cache: &self.cache,
+        };
+        let outcome = judge.check(&tx);
+        if !outcome.is_success() {
+            let status = SubmitStatus::Error(Box::new(outcome.into_result()));
+            return Ok(SubmitAnswer { hash, status });
+        }
+        let status = match self.take(tx) {
+            SubmitStatus::Duplicate => SubmitStatus::Duplicate,
+            SubmitStatus::Filtered(kind) => SubmitStatus::Filtered(kind),
+            SubmitStatus::Pending | SubmitStatus::TryAgainLater | SubmitStatus::Error(_) => {
+                SubmitStatus::Pending
+            }
+        };
+        Ok(SubmitAnswer { hash, status })
+    }
+
+    /// The accounts a transaction is judged by, as they were after an older ledger.
+    fn accounts_as_of(&self, tx: &Submitted, ledger: u32) -> LedgerState {
+        let mut ids: Vec<AccountId> = tx
+            .operations()
+            .iter()
+            .map(|operation| tx.operation_source(operation))
+            .collect();
+        ids.extend([tx.source().clone(), tx.fee_source().clone()]);
+        let accounts = ids.iter().filter_map(|id| {
+            let key = account_key(id);
+            let entry = self.entry_as_of(&key, ledger)?;
+            Some((key, entry))
+        });
+        LedgerState::new(accounts.collect(), ledger)
+    }
+
+    /// Whether the last transaction of an envelope's source got into a ledger less than `ledgers` ago and the envelope has
+    /// the sequence number after it.
+    pub(crate) fn follows_within(&self, tx: &Submitted, ledgers: u32) -> bool {
+        self.state.account(tx.source()).is_some_and(|account| {
+            let used_in = extension_v3(account).map_or(0, |v3| v3.seq_ledger);
+            account.seq_num.0.checked_add(1) == Some(tx.sequence())
+                && used_in > 0
+                && self.latest_ledger() < used_in.saturating_add(ledgers)
+        })
+    }
+
+    /// Until the next close the queue asks for that many stroops per operation, as when it is full.
+    pub(crate) fn set_floor(&mut self, min_bid: u32) {
+        self.queue.set_floor(min_bid);
+    }
+
+    fn take(&mut self, tx: Submitted) -> SubmitStatus {
         let judge = Judge {
             state: &self.state,
             ledger: self.next_params(),
@@ -110,8 +220,7 @@ impl Network {
             upper_offset: self.upper_offset(),
             cache: &self.cache,
         };
-        let status = self.queue.submit(tx, &judge);
-        Ok(SubmitAnswer { hash, status })
+        self.queue.submit(tx, &judge)
     }
 
     /// Transactions waiting in the queue.
@@ -125,134 +234,25 @@ impl Network {
         self.drift = drift;
     }
 
-    /// Closes the next ledger at `close_time` (unix seconds; at least one second after the last one's).
-    pub fn close(&mut self, close_time: u64) -> &ClosedLedger {
-        self.close_in_order(close_time, &[])
-    }
-
-    /// Closes the next ledger, applying the transactions of these hashes first and in this order.
-    ///
-    /// On the real network the order follows hashes nobody chooses; this is for checking recorded ledgers and for
-    /// tests that need a certain order.
-    pub fn close_in_order(&mut self, close_time: u64, order: &[Hash]) -> &ClosedLedger {
-        let close_time = close_time.max(self.latest_close_time().saturating_add(1));
-        let next = self.latest_ledger() + 1;
-        let ahead = close_time - self.latest_close_time();
-        let judge = Judge {
-            state: &self.state,
-            ledger: self.next_params(),
-            lower_offset: ahead,
-            upper_offset: ahead,
-            cache: &self.cache,
-        };
-        let waiting = self.queue.drop_invalid(&judge, next);
-        let selection = select(waiting, self.config.max_tx_set_ops, self.config.base_fee);
-        let mut included = selection.included;
-        self.put_in_order(&mut included, order);
-        let transactions = self.apply(&included, close_time, selection.base_fee);
-        self.record(close_time, transactions, selection.base_fee);
-        self.drift = 0;
-        self.queue.close(&included);
-        let judge = Judge {
-            state: &self.state,
-            ledger: self.next_params(),
-            lower_offset: 0,
-            upper_offset: self.upper_offset(),
-            cache: &self.cache,
-        };
-        self.queue.drop_invalid(&judge, next + 1);
-        self.last()
-    }
-
-    fn put_in_order(&self, included: &mut [Arc<Submitted>], order: &[Hash]) {
-        let wanted: HashMap<&Hash, usize> = order.iter().zip(0..).collect();
-        let salt = self.last().hash.0;
-        included.sort_by_cached_key(|tx| {
-            let mixed: Vec<u8> = tx
-                .bytes_hash
-                .0
-                .iter()
-                .zip(salt)
-                .map(|(a, b)| a ^ b)
-                .collect();
-            (wanted.get(&tx.hash).copied().unwrap_or(usize::MAX), mixed)
-        });
-    }
-
-    /// Charges all fees, then applies all transactions.
-    fn apply(
-        &mut self,
-        included: &[Arc<Submitted>],
-        close_time: u64,
-        base_fee: i64,
-    ) -> Vec<AppliedTransaction> {
-        let params = LedgerParams {
-            close_time,
-            ..self.next_params()
-        };
-        self.state.set_ledger(params.ledger_seq);
-        let max_sequences: BTreeMap<_, _> = included
-            .iter()
-            .map(|tx| (tx.source().clone(), tx.sequence()))
-            .collect();
-        let mut ledger = Ledger {
-            state: &mut self.state,
-            params,
-            network_id: &self.id,
-            cache: &self.cache,
-            max_sequences,
-        };
-        let fees: Vec<_> = included
-            .iter()
-            .map(|tx| ledger.charge(tx, fee_at(tx, base_fee)))
-            .collect();
-        included
-            .iter()
-            .zip(fees)
-            .zip(1..)
-            .map(|((tx, (fee, fee_changes)), application_order)| {
-                let (result, meta) = ledger.apply(tx, fee);
-                AppliedTransaction {
-                    hash: tx.hash.clone(),
-                    inner_hash: tx.bump.as_ref().map(|bump| bump.inner_hash.clone()),
-                    envelope: tx.envelope.clone(),
-                    result,
-                    meta,
-                    fee_changes,
-                    application_order,
-                }
-            })
-            .collect()
-    }
-
-    fn record(&mut self, close_time: u64, transactions: Vec<AppliedTransaction>, base_fee: i64) {
-        let closed = ledger::next(self.last(), close_time, transactions, base_fee);
-        let sequence = closed.header.ledger_seq;
-        for (index, tx) in closed.transactions.iter().enumerate() {
-            for hash in std::iter::once(&tx.hash).chain(&tx.inner_hash) {
-                self.positions.insert(hash.clone(), (sequence, index));
-            }
-        }
-        self.history.push_back(closed);
-        while self.history.len() > self.config.history_window.max(1) as usize {
-            let Some(forgotten) = self.history.pop_front() else {
-                break;
-            };
-            let sequence = forgotten.header.ledger_seq;
-            for tx in &forgotten.transactions {
-                for hash in std::iter::once(&tx.hash).chain(&tx.inner_hash) {
-                    if self.positions.get(hash).is_some_and(|at| at.0 == sequence) {
-                        self.positions.remove(hash);
-                    }
-                }
-            }
-        }
-    }
-
     /// The entry under `key` after the last closed ledger.
     #[must_use]
     pub fn entry(&self, key: &LedgerKey) -> Option<&LedgerEntry> {
         self.state.get(key)
+    }
+
+    /// The entry under `key` as it was after an older ledger, at most [`MAX_LAG`](crate::past::MAX_LAG) ledgers ago and
+    /// still in the history window.
+    #[must_use]
+    pub fn entry_as_of(&self, key: &LedgerKey, ledger: u32) -> Option<LedgerEntry> {
+        let later = ledger.saturating_add(1)..=self.latest_ledger();
+        match self
+            .past
+            .first_before(key, later, |sequence| self.ledger(sequence))
+        {
+            Some(Was::Present(entry)) => Some(*entry),
+            Some(Was::Absent) => None,
+            None => self.entry(key).cloned(),
+        }
     }
 
     /// All entries after the last closed ledger, in no order.
