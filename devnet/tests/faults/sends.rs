@@ -111,3 +111,18 @@ async fn one_envelope_is_picked_by_its_hash() {
     assert_eq!(report.hits.len(), 1);
     assert_eq!(report.hits[0].hash, picked);
 }
+
+#[tokio::test]
+async fn of_two_faults_that_contradict_each_other_the_earlier_one_applies() {
+    let served = Served::by_hand().await;
+    let unknown = Fault::UnknownStatus { taken: false };
+    let later = Fault::TryAgainLater { taken: true };
+    served.rules(
+        [unknown, later]
+            .map(|fault| always(fault)[0].clone())
+            .to_vec(),
+    );
+    let answer = served.send(&payment(1, &root(), 1)).await;
+    assert_eq!(answer["status"], "ENQUEUED");
+    assert_eq!(served.node.inspect(Network::pending), 0);
+}
