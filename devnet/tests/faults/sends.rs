@@ -46,10 +46,16 @@ async fn a_sequence_number_is_called_bad_while_the_one_before_is_fresh() {
     let served = Served::by_hand().await;
     let other = Key::named("other");
     served.create(1, &[&other]).await;
+    let operations = vec![crate::common::create(&other, 1_000_000_000)];
+    let first = transaction(&root(), 1, 100, operations);
+    let first = TransactionEnvelope::Tx(signed(&first, &[&root()]));
+    // It was applied, so its bytes are banned.
+    assert_eq!(served.send(&first).await["status"], "TRY_AGAIN_LATER");
     served.rules(always(Fault::BadSequence { ledgers: 3 }));
     let next = payment(2, &root(), 1);
     for _ in 0..3 {
         assert_eq!(error_code(&served.send(&next).await), "TxBadSeq");
+        assert_eq!(error_code(&served.send(&first).await), "TxBadSeq");
         assert_eq!(served.node.inspect(Network::pending), 0);
         served.node.close_ledger();
     }
