@@ -25,10 +25,7 @@ pub fn settles(exploration: &Exploration, world: &World) -> bool {
         *doing = Doing::Nothing;
     }
     for round in 0..PATIENCE {
-        if (0u8..)
-            .take(world.rows.len())
-            .all(|key| ended(&world, key))
-        {
+        if (0u8..).take(world.rows.len()).all(|key| ended(&world, key)) {
             return true;
         }
         for key in (0u8..).take(world.rows.len()) {

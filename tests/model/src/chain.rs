@@ -140,9 +140,7 @@ impl World {
     /// How often the key took effect.
     pub fn effects(&self, key: u8) -> usize {
         let uses = self.chain.uses.iter().flatten();
-        uses.filter(
-            |one| matches!(one.by, Some((by, Applied::Success)) if by.key == key),
-        )
-        .count()
+        uses.filter(|one| matches!(one.by, Some((by, Applied::Success)) if by.key == key))
+            .count()
     }
 }

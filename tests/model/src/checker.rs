@@ -33,6 +33,8 @@ pub struct Bounds {
     pub faults: u8,
     /// The answers of such sends.
     pub answers: &'static [Answer],
+    /// A proxy may repeat a call that failed, and answer with what became of one copy while another is accepted.
+    pub proxies: bool,
     pub resends: u8,
     /// Whether a resend may be another envelope of the pair, simulated or signed again.
     pub anew: bool,
@@ -174,7 +176,10 @@ impl Exploration {
                 actions.push(Action::Send(who, true, Answer::Pending));
                 if world.used.faults < self.bounds.faults {
                     for answer in self.bounds.answers {
-                        actions.extend([true, false].map(|one| Action::Send(who, one, *answer)));
+                        if *answer == Answer::TimeOut || self.bounds.proxies {
+                            actions.push(Action::Send(who, true, *answer));
+                        }
+                        actions.push(Action::Send(who, false, *answer));
                     }
                 }
             }
@@ -236,7 +241,10 @@ impl Exploration {
             if glance.out {
                 let attempts = row.unsettled(glance.pair).iter();
                 let landed = attempts
-                    .map(|attempt| Id { key, place: attempt })
+                    .map(|attempt| Id {
+                        key,
+                        place: attempt,
+                    })
                     .filter(|id| {
                         let by = world.chain.consumer(glance.pair).and_then(|one| one.by);
                         by == Some((*id, Applied::Success))
@@ -301,7 +309,10 @@ impl Exploration {
     fn network_actions(&self, world: &World, actions: &mut Vec<Action>) {
         if world.used.drops < self.bounds.drops {
             let all = keys(world).flat_map(|key| world.ids(key));
-            actions.extend(all.filter(|id| world.envelope(*id).abroad).map(Action::Drop));
+            actions.extend(
+                all.filter(|id| world.envelope(*id).abroad)
+                    .map(Action::Drop),
+            );
         }
         if world.chain.ledger >= self.bounds.ledgers {
             return;

@@ -133,7 +133,7 @@ impl World {
         }
     }
 
-    /// Records an envelope of the pair that the row holds. Whether it was written; otherwise it never existed.
+    /// Records an envelope of the pair that the row holds. Whether it was written.
     pub fn record(&mut self, protocol: &Protocol, id: Id, version: u8, fence: Option<u8>) -> bool {
         let change = Change {
             brings: Brings::Envelope(id, fence),
@@ -148,11 +148,6 @@ impl World {
         if may && self.apply(protocol, &change) {
             self.envelope_mut(id).recorded = true;
             return true;
-        }
-        let envelopes = &mut self.row_mut(id.key).envelopes;
-        if envelopes.len() == usize::from(id.place) + 1 && !envelopes[usize::from(id.place)].abroad
-        {
-            envelopes.pop();
         }
         false
     }

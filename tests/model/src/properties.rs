@@ -7,8 +7,10 @@ use crate::checker::Exploration;
 use crate::world::{Channel, Key, Row, World};
 
 pub const ONE_EFFECT: &str = "at most one effect a key";
-pub const FAILED: &str = "failed means no effect, now and later";
-pub const CANCELLED: &str = "cancelled means no effect, now and later";
+pub const FAILED: &str = "failed means no effect";
+pub const CANCELLED: &str = "cancelled means no effect";
+pub const NOTHING_ALIVE: &str =
+    "failed or cancelled means that no envelope can be included any more";
 pub const CONFIRMED: &str = "confirmed means an effect";
 pub const POOL: &str = "free + leased + quarantined = pool, and who leases holds";
 pub const HELD_ONCE: &str = "no pair is held twice";
@@ -23,14 +25,22 @@ pub fn all(exploration: &Exploration) -> Vec<Property<Exploration>> {
         }),
         Property::always(FAILED, |_, world: &World| {
             holds_for(world, Status::Failed, |world, key| {
-                world.row(key).state.verdict == Verdict::Success || is_without_effect(world, key)
+                world.row(key).state.verdict == Verdict::Success || world.effects(key) == 0
             })
         }),
         Property::always(CANCELLED, |_, world: &World| {
-            holds_for(world, Status::Cancelled, is_without_effect)
+            holds_for(world, Status::Cancelled, |world, key| {
+                world.effects(key) == 0
+            })
+        }),
+        Property::always(NOTHING_ALIVE, |_, world: &World| {
+            holds_for(world, Status::Failed, nothing_alive)
+                && holds_for(world, Status::Cancelled, nothing_alive)
         }),
         Property::always(CONFIRMED, |_, world: &World| {
-            holds_for(world, Status::Confirmed, |world, key| world.effects(key) > 0)
+            holds_for(world, Status::Confirmed, |world, key| {
+                world.effects(key) > 0
+            })
         }),
         Property::always(POOL, |_, world: &World| pool_adds_up(world)),
         Property::always(HELD_ONCE, |_, world: &World| held_once(world)),
@@ -64,9 +74,9 @@ fn all_are(world: &World, status: Status) -> bool {
     world.rows.iter().all(|row| row.state.status == status)
 }
 
-/// No envelope of the key took effect, and none, recorded or not, can be included any more.
-fn is_without_effect(world: &World, key: Key) -> bool {
-    world.effects(key) == 0 && !world.ids(key).any(|id| world.alive(id))
+/// Recorded or not, sent or not: a zombie may still have it in its hands.
+fn nothing_alive(world: &World, key: Key) -> bool {
+    !world.ids(key).any(|id| world.alive(id))
 }
 
 /// An account is free, or set aside, or leased by the one row that holds a pair of it; and every holder has its lease.

@@ -2,8 +2,8 @@
 //! plan said. Looking up is in [`crate::look_up`].
 
 use tender::domain::ids::{AccountId, Pair as DomainPair};
-use tender::domain::plan::{self, Held, Step};
 use tender::domain::plan::Sending as Due;
+use tender::domain::plan::{self, Held, Step};
 use tender::domain::submission::{Budget, Event, Gap, Status, Verdict};
 
 use crate::bugs::Bug;
@@ -210,13 +210,7 @@ impl World {
         Doing::Nothing
     }
 
-    fn raise_fee(
-        &mut self,
-        protocol: &Protocol,
-        key: Key,
-        version: u8,
-        attempts: Places,
-    ) -> Doing {
+    fn raise_fee(&mut self, protocol: &Protocol, key: Key, version: u8, attempts: Places) -> Doing {
         let envelopes = &self.row(key).envelopes;
         let at = |place: u8| &envelopes[usize::from(place)];
         let Some(inner) = attempts.iter().rfind(|place| at(*place).inner.is_none()) else {
@@ -244,7 +238,7 @@ impl World {
             let version = self.row(id.key).version;
             return Doing::Sending { id, version };
         }
+        self.unsign(id);
         Doing::Nothing
     }
 }
-

@@ -19,6 +19,7 @@ pub const CALM: Bounds = Bounds {
     crashes: 0,
     faults: 0,
     answers: &[],
+    proxies: false,
     resends: 0,
     anew: false,
     failures: 0,
@@ -45,7 +46,12 @@ fn explore(name: &str, bounds: Bounds, settling: bool) -> usize {
         settling,
     };
     let started = Instant::now();
-    let checker = exploration.checker().threads(2).spawn_bfs().join();
+    let checker = exploration
+        .checker()
+        .threads(1)
+        .target_state_count(TRY)
+        .spawn_bfs()
+        .join();
     println!(
         "{name}: {} distinct states, depth {}, {:.1} s",
         checker.unique_state_count(),
@@ -53,23 +59,126 @@ fn explore(name: &str, bounds: Bounds, settling: bool) -> usize {
         started.elapsed().as_secs_f64()
     );
     for (property, path) in checker.discoveries() {
-        println!("{property}: {:#?}", path.into_actions());
+        println!("{property}: {:?}", path.into_actions());
     }
     checker.unique_state_count()
 }
 
+const TRY: usize = 3_000_000;
+
 #[test]
-fn probe() {
-    explore("calm", CALM, true);
+fn probe_a() {
     explore(
-        "some",
+        "two of everything",
         Bounds {
+            keys: 2,
+            channels: 1,
+            workers: 2,
             reconcilers: 2,
-            faults: 1,
-            answers: &[Answer::TimeOut, Answer::FeeTooLow, Answer::Refused],
-            resends: 1,
+            ledgers: 3,
             crashes: 1,
+            faults: 1,
+            answers: &[Answer::TimeOut],
+            resends: 1,
+            ..CALM
+        },
+        false,
+    );
+}
+#[test]
+fn probe_b() {
+    explore(
+        "two channels",
+        Bounds {
+            keys: 2,
+            channels: 2,
+            workers: 2,
+            reconcilers: 1,
+            ledgers: 2,
+            crashes: 0,
+            faults: 1,
+            answers: &[Answer::TimeOut],
+            resends: 1,
+            ..CALM
+        },
+        false,
+    );
+}
+#[test]
+fn probe_c() {
+    explore(
+        "answers",
+        Bounds {
+            workers: 2,
+            reconcilers: 2,
             ledgers: 5,
+            crashes: 1,
+            faults: 2,
+            proxies: true,
+            lag: 1,
+            answers: &[
+                Answer::TimeOut,
+                Answer::FeeTooLow,
+                Answer::TooLate,
+                Answer::Refused,
+            ],
+            resends: 1,
+            ..CALM
+        },
+        false,
+    );
+}
+#[test]
+fn probe_d() {
+    explore(
+        "anew",
+        Bounds {
+            workers: 2,
+            reconcilers: 2,
+            ledgers: 6,
+            crashes: 1,
+            faults: 1,
+            anew: true,
+            lag: 2,
+            reads_apart: true,
+            answers: &[Answer::TimeOut],
+            resends: 2,
+            ..CALM
+        },
+        false,
+    );
+}
+#[test]
+fn probe_e() {
+    explore(
+        "foreign",
+        Bounds {
+            channels: 2,
+            workers: 1,
+            reconcilers: 2,
+            ledgers: 5,
+            foreign: 2,
+            lag: 1,
+            stalls: true,
+            short_history: true,
+            failures: 1,
+            ..CALM
+        },
+        true,
+    );
+}
+#[test]
+fn probe_f() {
+    explore(
+        "staff",
+        Bounds {
+            keys: 2,
+            channels: 1,
+            workers: 2,
+            reconcilers: 2,
+            ledgers: 4,
+            wishes: 2,
+            failures: 1,
             ..CALM
         },
         true,

@@ -100,6 +100,8 @@ impl World {
         if self.record(protocol, id, version, Some(fence)) {
             let version = self.row(key).version;
             self.workers[place] = Doing::Sending { id, version };
+        } else {
+            self.unsign(id);
         }
     }
 

@@ -340,4 +340,10 @@ impl World {
         let place = u8::try_from(envelopes.len() - 1).unwrap_or(u8::MAX);
         Id { key, place }
     }
+    /// Forgets the last envelope signed: it was not recorded, so nobody has its bytes.
+    pub fn unsign(&mut self, id: Id) {
+        self.row_mut(id.key)
+            .envelopes
+            .truncate(usize::from(id.place));
+    }
 }
