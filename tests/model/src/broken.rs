@@ -30,7 +30,6 @@ fn breaks_within(bug: Bug, rule: &'static str, budget: Budget, bounds: Bounds) -
                 budget,
             },
             bounds: bounds.clone(),
-            settling: false,
         };
         let checker = exploration
             .checker()

@@ -13,8 +13,9 @@ use crate::look_up::{Look, Scan};
 use crate::reconciler::{Page, Way};
 use crate::world::{Answer, Channel, Doing, Key, World};
 
-/// Ledgers in which everything must have ended: some windows, and a claim for each row that waits for another's account.
-const PATIENCE: u8 = 24;
+/// Ledgers in which everything must have ended: some windows, a claim for each row that waits for another's account, and
+/// the ten minutes that an outcome is waited for which nobody tells.
+const PATIENCE: u8 = 100;
 
 /// Whether every row ends: settled, or held for staff because its outcome is out of reach, or waiting for an account
 /// although all are set aside.
@@ -24,7 +25,7 @@ pub fn settles(exploration: &Exploration, world: &World) -> bool {
     for doing in hands.chain([&mut world.staff]) {
         *doing = Doing::Nothing;
     }
-    for round in 0..PATIENCE {
+    for _ in 0..PATIENCE {
         if (0u8..).take(world.rows.len()).all(|key| ended(&world, key)) {
             return true;
         }
@@ -32,8 +33,7 @@ pub fn settles(exploration: &Exploration, world: &World) -> bool {
             reconcile(&mut world, &exploration.protocol, key);
             submit(&mut world, &exploration.protocol, key);
         }
-        // Whoever waits for an outcome that nobody tells waits ten minutes.
-        close(&mut world, round == PATIENCE / 2);
+        close(&mut world);
         world.normalize();
     }
     false
@@ -88,8 +88,8 @@ fn submit(world: &mut World, protocol: &Protocol, key: Key) {
     }
 }
 
-fn close(world: &mut World, stall: bool) {
-    let closes_at = world.chain.next_close(stall);
+fn close(world: &mut World) {
+    let closes_at = world.chain.next_close(false);
     let take = |account| {
         let candidates = world.candidates(account, closes_at);
         candidates
@@ -97,5 +97,5 @@ fn close(world: &mut World, stall: bool) {
             .map_or(Take::Nothing, |id| Take::Ours(*id, Applied::Success))
     };
     let takes: Vec<Take> = (0u8..).take(world.pool.len()).map(take).collect();
-    world.close(&takes, stall && world.chain.stalled_before.is_none());
+    world.close(&takes, false);
 }

@@ -59,8 +59,6 @@ pub struct Bounds {
 pub struct Exploration {
     pub protocol: Protocol,
     pub bounds: Bounds,
-    /// Whether every state is followed to its end without further faults.
-    pub settling: bool,
 }
 
 /// What the next ledger takes from an account.

@@ -3,7 +3,7 @@
 use stateright::Property;
 use tender::domain::submission::{Status, Verdict};
 
-use crate::checker::Exploration;
+use crate::checker::{Bounds, Exploration};
 use crate::world::{Channel, Key, Row, World};
 
 pub const ONE_EFFECT: &str = "at most one effect a key";
@@ -19,7 +19,19 @@ pub const SETTLES: &str = "without further faults every row ends";
 
 /// All that is checked.
 pub fn all(exploration: &Exploration) -> Vec<Property<Exploration>> {
-    let mut all = vec![
+    let mut all = rules();
+    // What a bug leaves behind need not end; the shortest way to the damage is what counts there.
+    if exploration.protocol.bug.is_none() {
+        all.push(Property::always(SETTLES, |exploration, world: &World| {
+            crate::calm::settles(exploration, world)
+        }));
+        all.extend(landmarks(&exploration.bounds));
+    }
+    all
+}
+
+fn rules() -> Vec<Property<Exploration>> {
+    vec![
         Property::always(ONE_EFFECT, |_, world: &World| {
             keys(world).all(|key| world.effects(key) <= 1)
         }),
@@ -45,19 +57,81 @@ pub fn all(exploration: &Exploration) -> Vec<Property<Exploration>> {
         Property::always(POOL, |_, world: &World| pool_adds_up(world)),
         Property::always(HELD_ONCE, |_, world: &World| held_once(world)),
         Property::always(WHOLE, |_, world: &World| !world.corrupt),
+    ]
+}
+
+/// What must be reachable in a world with these bounds, so that the rules say something about it.
+fn landmarks(bounds: &Bounds) -> Vec<Property<Exploration>> {
+    let mut landmarks = vec![
         Property::sometimes("all keys are confirmed", |_, world: &World| {
-            all_are(world, Status::Confirmed)
+            world
+                .rows
+                .iter()
+                .all(|row| row.state.status == Status::Confirmed)
         }),
         Property::sometimes("all keys failed", |_, world: &World| {
-            all_are(world, Status::Failed)
+            world
+                .rows
+                .iter()
+                .all(|row| row.state.status == Status::Failed)
         }),
     ];
-    if exploration.settling {
-        all.push(Property::always(SETTLES, |exploration, world: &World| {
-            crate::calm::settles(exploration, world)
-        }));
+    if bounds.wishes > 0 {
+        landmarks.extend([
+            Property::sometimes("a key is cancelled", |_, world: &World| {
+                world
+                    .rows
+                    .iter()
+                    .any(|row| row.state.status == Status::Cancelled)
+            }),
+            Property::sometimes("a key is requeued, and paid", |_, world: &World| {
+                let paid = |row: &Row| row.state.status == Status::Confirmed;
+                world
+                    .rows
+                    .iter()
+                    .any(|row| row.state.generation > 0 && paid(row))
+            }),
+        ]);
     }
-    all
+    if bounds.foreign > 0 {
+        landmarks.push(Property::sometimes(
+            "an account is set aside",
+            |_, world: &World| world.pool.contains(&Channel::Quarantined),
+        ));
+    }
+    if bounds.stalls {
+        landmarks.push(Property::sometimes(
+            "an outcome is out of reach",
+            |_, world: &World| {
+                world
+                    .rows
+                    .iter()
+                    .any(|row| row.state.verdict == Verdict::Indeterminate)
+            },
+        ));
+    }
+    if bounds.proxies {
+        landmarks.push(Property::sometimes(
+            "a fee-bump is applied",
+            |_, world: &World| {
+                let mut uses = world.chain.uses.iter().flatten();
+                uses.any(|one| {
+                    one.by
+                        .is_some_and(|(id, _)| world.envelope(id).inner.is_some())
+                })
+            },
+        ));
+    }
+    if bounds.anew {
+        landmarks.push(Property::sometimes(
+            "several envelopes of a pair are out",
+            |_, world: &World| {
+                let held = |row: &Row| row.held().map(|pair| row.unsettled(pair).iter().count());
+                world.rows.iter().any(|row| held(row) > Some(1))
+            },
+        ));
+    }
+    landmarks
 }
 
 fn keys(world: &World) -> impl Iterator<Item = Key> {
@@ -68,10 +142,6 @@ fn holds_for(world: &World, status: Status, holds: impl Fn(&World, Key) -> bool)
     keys(world)
         .filter(|key| world.row(*key).state.status == status)
         .all(|key| holds(world, key))
-}
-
-fn all_are(world: &World, status: Status) -> bool {
-    world.rows.iter().all(|row| row.state.status == status)
 }
 
 /// Recorded or not, sent or not: a zombie may still have it in its hands.
