@@ -29,7 +29,7 @@ fn breaks_within(bug: Bug, rule: &'static str, budget: Budget, bounds: Bounds) -
                 bug: Some(bug),
                 budget,
             },
-            bounds: bounds.clone(),
+            bounds,
         };
         let checker = exploration
             .checker()

@@ -18,7 +18,11 @@ pub struct Protocol {
 }
 
 /// A bounded world: how many of everything, and how much goes wrong.
-#[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each switches one kind of trouble on"
+)]
+#[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     pub keys: usize,
     pub channels: usize,

@@ -28,6 +28,13 @@ pub enum Scan {
     BeyondReach,
 }
 
+/// What the look-ups of all hashes of a pair say.
+enum ByHash {
+    Told(Event),
+    NotTold,
+    NotIndexed,
+}
+
 impl World {
     pub fn look(&mut self, protocol: &Protocol, row: (Key, u8), plan: Plan, look: Look) {
         match plan {
@@ -37,12 +44,12 @@ impl World {
                 range,
                 long_enough,
             } => {
-                let event = self
-                    .by_hash(protocol, row.0, attempts, look)
-                    .unwrap_or_else(|| {
-                        let event = self.by_consumer(protocol, row.0, range, look);
-                        event.or_else(|| long_enough.then_some(Event::ConsumerBeyondReach))
-                    });
+                let event = match self.by_hash(protocol, row.0, attempts, look) {
+                    ByHash::Told(event) => Some(event),
+                    ByHash::NotTold => None,
+                    ByHash::NotIndexed => self.by_consumer(protocol, row.0, range, look),
+                };
+                let event = event.or_else(|| long_enough.then_some(Event::ConsumerBeyondReach));
                 self.settled(protocol, row, event, Some(sequence));
             }
             Plan::IdleConsumed { last, sequence } => {
@@ -55,8 +62,9 @@ impl World {
                 }
             }
             Plan::LookUpLate(attempts) => {
-                let event = self.by_hash(protocol, row.0, attempts, look).flatten();
-                self.settled(protocol, row, event, None);
+                if let ByHash::Told(event) = self.by_hash(protocol, row.0, attempts, look) {
+                    self.settled(protocol, row, Some(event), None);
+                }
             }
             Plan::EndClaim
             | Plan::Resend(_)
@@ -82,14 +90,7 @@ impl World {
         })
     }
 
-    /// What the look-ups of all hashes say: `None` that none is indexed, `Some(None)` nothing yet.
-    fn by_hash(
-        &self,
-        protocol: &Protocol,
-        key: Key,
-        attempts: Places,
-        look: Look,
-    ) -> Option<Option<Event>> {
+    fn by_hash(&self, protocol: &Protocol, key: Key, attempts: Places, look: Look) -> ByHash {
         let row = self.row(key);
         let attempts = if protocol.bug == Some(Bug::OlderPairSettles) {
             Places::of(&row.envelopes, |one| one.recorded)
@@ -99,9 +100,9 @@ impl World {
         let recorded = attempts.iter().rev().map(|place| Id { key, place });
         let hashes: Vec<Id> = recorded.chain(row.found).collect();
         match conclude(&self.findings(&hashes, look)) {
-            Conclusion::Decided(_, outcome) => Some(Some(outcome.into_event())),
-            Conclusion::KeepLooking => Some(None),
-            Conclusion::Scan => None,
+            Conclusion::Decided(_, outcome) => ByHash::Told(outcome.into_event()),
+            Conclusion::KeepLooking => ByHash::NotTold,
+            Conclusion::Scan => ByHash::NotIndexed,
         }
     }
 
@@ -119,10 +120,11 @@ impl World {
         (from, to): (u8, u8),
         look: Look,
     ) -> Option<Event> {
-        match protocol.bug {
-            Some(Bug::NotFoundMeansFailed) => return Some(Event::LedgerFailed(cause(false))),
-            Some(Bug::NotFoundMeansForeign) => return Some(Event::ConsumedByForeign),
-            _ => {}
+        if protocol.bug == Some(Bug::NotFoundMeansFailed) {
+            return Some(Event::LedgerFailed(cause(false)));
+        }
+        if protocol.bug == Some(Bug::NotFoundMeansForeign) {
+            return Some(Event::ConsumedByForeign);
         }
         let pair = self.row(key).pair?;
         let seen = self

@@ -9,7 +9,7 @@
 //! - [`ledger`], [`chain`]: one SQL transaction, one closed ledger
 //! - [`worker`], [`reconciler`], [`look_up`], [`staff`]: what the processes do
 //! - [`checker`], [`step`], [`properties`], [`calm`]: what may happen, and what must hold
-//! - [`sound`], [`broken`]: the explorations, of the protocol as it is and with bugs planted
+//! - [`sound`], [`walks`], [`broken`]: the explorations, of the protocol as it is and with bugs planted
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -32,3 +32,4 @@ mod world;
 
 mod broken;
 mod sound;
+mod walks;

@@ -1,6 +1,7 @@
 //! Reconcilers: read a row and its attempts, hold them against a snapshot of the account, and later do what the domain's
 //! plan said. Looking up is in [`crate::look_up`].
 
+use tender::domain::classify::Class;
 use tender::domain::ids::{AccountId, Pair as DomainPair};
 use tender::domain::plan::Sending as Due;
 use tender::domain::plan::{self, Held, Step};
@@ -72,7 +73,7 @@ impl World {
             }),
             Step::RaiseFee { .. } => Plan::RaiseFee(attempts),
             Step::Dead(cause, gap) => Plan::Bury {
-                terminal: cause.class == tender::domain::classify::Class::Terminal,
+                terminal: cause.class == Class::Terminal,
                 gap: gap == Gap::Below,
                 sequence: sequence_of(account),
             },
@@ -95,12 +96,13 @@ impl World {
     }
 
     fn held(&self, glance: Glance, attempts: Places) -> Held {
-        let sending = match glance.sending {
-            _ if !glance.out => Due::Idle,
-            Sending::Waiting => Due::Waiting,
-            Sending::Resend => Due::ResendDue,
-            Sending::RaiseFee => Due::RaiseDue { required: REQUIRED },
-            Sending::Stopped { terminal } => Due::Stopped(cause(terminal)),
+        // Whatever is asked for is due: when it comes about is open anyway.
+        let sending = match (glance.out, glance.sending) {
+            (false, _) => Due::Idle,
+            (true, Sending::Waiting) => Due::Waiting,
+            (true, Sending::Resend) => Due::ResendDue,
+            (true, Sending::RaiseFee) => Due::RaiseDue { required: REQUIRED },
+            (true, Sending::Stopped { terminal }) => Due::Stopped(cause(terminal)),
         };
         let envelopes = &self.row(glance.key).envelopes;
         let max_times = attempts

@@ -109,7 +109,6 @@ fn heavy_answers_of_every_kind() {
     let bounds = Bounds {
         workers: 2,
         reconcilers: 2,
-        ledgers: 5,
         lag: 1,
         crashes: 1,
         faults: 2,

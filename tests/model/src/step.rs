@@ -2,7 +2,7 @@
 
 use crate::chain::{Applied, Use};
 use crate::checker::{Action, Protocol, Take, Who};
-use crate::world::{Doing, Id, Plan, World};
+use crate::world::{Answer, Doing, Id, Plan, World};
 
 impl World {
     /// `None` if the action changes nothing.
@@ -18,7 +18,7 @@ impl World {
                 let Doing::Sending { id, version } = *self.doing(who) else {
                     return None;
                 };
-                self.used.faults += u8::from(!arrives || answer != crate::world::Answer::Pending);
+                self.used.faults += u8::from(!arrives || answer != Answer::Pending);
                 self.send(id, arrives);
                 *self.doing(who) = Doing::Answered {
                     id,
@@ -39,9 +39,10 @@ impl World {
             }
             Action::Read(place, key) => self.reconcilers[place] = Doing::Read(self.glance(key)?),
             Action::Look(place, key, page) => {
-                let glance = match self.reconcilers[place] {
-                    Doing::Read(glance) => glance,
-                    _ => self.glance(key)?,
+                let glance = if let Doing::Read(glance) = self.reconcilers[place] {
+                    glance
+                } else {
+                    self.glance(key)?
                 };
                 let planned = self.plan(protocol, glance, page);
                 self.reconcilers[place] = planned.unwrap_or(Doing::Nothing);

@@ -31,7 +31,6 @@ impl World {
 
 fn renumber(doing: &mut Doing, of: u8, current: u8, token: u8) {
     let (version, fence) = match doing {
-        Doing::Nothing => return,
         Doing::Claimed {
             key,
             version,
@@ -45,7 +44,8 @@ fn renumber(doing: &mut Doing, of: u8, current: u8, token: u8) {
         Doing::Planned { key, version, .. } | Doing::Intends { key, version, .. } if *key == of => {
             (version, None)
         }
-        Doing::Claimed { .. }
+        Doing::Nothing
+        | Doing::Claimed { .. }
         | Doing::SentUnrecorded { .. }
         | Doing::Read(_)
         | Doing::Sending { .. }

@@ -89,29 +89,27 @@ impl World {
     fn misread(&mut self, protocol: &Protocol, id: Id, answer: Answer) -> bool {
         let pair = self.envelope(id).pair;
         let version = self.row(id.key).version;
-        match (protocol.bug, answer) {
-            (Some(Bug::RebuildOnTimeOut), Answer::TimeOut) => {
-                let dead = Event::ProvenDead(Cause::expired(), Gap::Below);
-                let change = Change {
-                    sequence: Some(pair.sequence),
-                    ..Change::new(id.key, version, dead)
-                };
-                self.apply(protocol, &change);
-                true
-            }
-            (Some(Bug::LeaseFreedOnTimeOut), Answer::TimeOut) => {
-                self.pool[usize::from(pair.account)] = Channel::Free {
-                    next_sequence: pair.sequence,
-                };
-                true
-            }
-            (Some(Bug::RefusalMeansFailed), Answer::Refused) if id.place == 0 => {
-                let dead = Event::ProvenDead(cause(true), Gap::None);
-                self.apply(protocol, &Change::new(id.key, version, dead));
-                true
-            }
-            _ => false,
+        let Some(bug) = protocol.bug else {
+            return false;
+        };
+        if (bug, answer) == (Bug::RebuildOnTimeOut, Answer::TimeOut) {
+            let dead = Event::ProvenDead(Cause::expired(), Gap::Below);
+            let change = Change {
+                sequence: Some(pair.sequence),
+                ..Change::new(id.key, version, dead)
+            };
+            self.apply(protocol, &change);
+        } else if (bug, answer) == (Bug::LeaseFreedOnTimeOut, Answer::TimeOut) {
+            self.pool[usize::from(pair.account)] = Channel::Free {
+                next_sequence: pair.sequence,
+            };
+        } else if (bug, answer) == (Bug::RefusalMeansFailed, Answer::Refused) {
+            let dead = Event::ProvenDead(cause(true), Gap::None);
+            self.apply(protocol, &Change::new(id.key, version, dead));
+        } else {
+            return false;
         }
+        true
     }
 }
 
