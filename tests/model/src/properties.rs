@@ -77,21 +77,7 @@ fn landmarks(bounds: &Bounds) -> Vec<Property<Exploration>> {
         }),
     ];
     if bounds.wishes > 0 {
-        landmarks.extend([
-            Property::sometimes("a key is cancelled", |_, world: &World| {
-                world
-                    .rows
-                    .iter()
-                    .any(|row| row.state.status == Status::Cancelled)
-            }),
-            Property::sometimes("a key is requeued, and paid", |_, world: &World| {
-                let paid = |row: &Row| row.state.status == Status::Confirmed;
-                world
-                    .rows
-                    .iter()
-                    .any(|row| row.state.generation > 0 && paid(row))
-            }),
-        ]);
+        landmarks.extend(landmarks_of_staff());
     }
     if bounds.foreign > 0 {
         landmarks.push(Property::sometimes(
@@ -132,6 +118,24 @@ fn landmarks(bounds: &Bounds) -> Vec<Property<Exploration>> {
         ));
     }
     landmarks
+}
+
+fn landmarks_of_staff() -> [Property<Exploration>; 2] {
+    [
+        Property::sometimes("a key is cancelled", |_, world: &World| {
+            world
+                .rows
+                .iter()
+                .any(|row| row.state.status == Status::Cancelled)
+        }),
+        Property::sometimes("a key is requeued, and paid", |_, world: &World| {
+            let paid = |row: &Row| row.state.status == Status::Confirmed;
+            world
+                .rows
+                .iter()
+                .any(|row| row.state.generation > 0 && paid(row))
+        }),
+    ]
 }
 
 fn keys(world: &World) -> impl Iterator<Item = Key> {

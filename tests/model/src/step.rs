@@ -14,18 +14,7 @@ impl World {
             Action::Record(place, seen) => self.build_and_record(protocol, place, seen),
             Action::SendUnrecorded(place, arrives) => self.send_unrecorded(place, arrives)?,
             Action::RecordSent(place) => self.record_sent(protocol, place),
-            Action::Send(who, arrives, answer) => {
-                let Doing::Sending { id, version } = *self.doing(who) else {
-                    return None;
-                };
-                self.used.faults += u8::from(!arrives || answer != Answer::Pending);
-                self.send(id, arrives);
-                *self.doing(who) = Doing::Answered {
-                    id,
-                    version,
-                    answer,
-                };
-            }
+            Action::Send(who, arrives, answer) => self.hand_over(who, arrives, answer)?,
             Action::Note(who) => {
                 let doing = std::mem::replace(self.doing(who), Doing::Nothing);
                 if let Doing::Answered {
@@ -83,6 +72,20 @@ impl World {
             Who::Worker(place) => &mut self.workers[place],
             Who::Reconciler(place) => &mut self.reconcilers[place],
         }
+    }
+
+    fn hand_over(&mut self, who: Who, arrives: bool, answer: Answer) -> Option<()> {
+        let Doing::Sending { id, version } = *self.doing(who) else {
+            return None;
+        };
+        self.used.faults += u8::from(!arrives || answer != Answer::Pending);
+        self.send(id, arrives);
+        *self.doing(who) = Doing::Answered {
+            id,
+            version,
+            answer,
+        };
+        Some(())
     }
 
     fn build_and_record(&mut self, protocol: &Protocol, place: usize, seen: u8) {
