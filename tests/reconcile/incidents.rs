@@ -4,7 +4,9 @@ use tender::domain::submission::{Status, Verdict};
 use tender_devnet::faults::{Fault, FaultPlan, Loss, Release, Rule, When};
 use tender_devnet::rpc::Method;
 
-use crate::world::World;
+use crate::net::{CLOSE_S, Net};
+use crate::support::Reply;
+use crate::world::{TIMEOUT_S, World};
 
 const PAID: (Status, Verdict) = (Status::Confirmed, Verdict::Success);
 
@@ -128,6 +130,31 @@ async fn a_timeout_and_the_payment_lands_in_the_last_valid_ledger() {
         .await;
     assert_eq!(world.stands(row.id).await, PAID);
     assert_eq!(made(&world, &row).await, (1, 1));
+}
+
+#[tokio::test]
+async fn the_hosts_clock_is_minutes_off() {
+    for ahead in [-300, 300] {
+        let net = Net::with_clock(ahead).await;
+        let world = World::of(net, 1, 1).await;
+        let paid = world.send("paid").await;
+        world.close(1);
+        world.pass().await;
+        assert_eq!(world.stands(paid.id).await, PAID, "{ahead} s ahead");
+        let envelope = &world.ledger.attempts(paid.id).await.unwrap()[0].envelope;
+        let life = envelope.max_time + CLOSE_S - world.net.closed_at();
+        assert_eq!(life, TIMEOUT_S, "counted from the last close");
+        // And it takes a ledger's close, not the host's time, to call an envelope dead.
+        world.nodes[0]
+            .when_asked(|_, method, _| (method == "sendTransaction").then_some(Reply::Close));
+        let lost = world.send("lost").await;
+        world.close(23);
+        world.pass().await;
+        assert_eq!(world.stands(lost.id).await.0, Status::Submitted);
+        world.close(3);
+        world.pass().await;
+        assert_eq!(world.stands(lost.id).await.0, Status::Pending);
+    }
 }
 
 #[tokio::test]

@@ -97,7 +97,11 @@ impl World {
     }
 
     pub async fn with_nodes(nodes: usize, channels: u8) -> Self {
-        let net = Net::start().await;
+        Self::of(Net::start().await, nodes, channels).await
+    }
+
+    /// So many nodes of that network.
+    pub async fn of(net: Net, nodes: usize, channels: u8) -> Self {
         let mut fronts = Vec::new();
         for _ in 0..nodes {
             fronts.push(Node::of(&net).await);
