@@ -157,7 +157,7 @@ pub async fn list(ledger: &Ledger) -> Result<Vec<ApiKey>, LedgerError> {
 /// # Errors
 /// [`LedgerError`].
 pub async fn revoke(ledger: &Ledger, id: &str) -> Result<bool, LedgerError> {
-    step!("keys.revoke", ledger.revoke_key(id).await)
+    ledger.revoke_key(id).await
 }
 
 /// What a caller shows: the identity of a key, and its secret.
