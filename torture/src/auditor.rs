@@ -1,12 +1,13 @@
 //! Afterwards: everything is let to end, and then the chain and the ledger are read and held against each other and
 //! against what callers were told.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use tender::domain::submission::Status;
+use tender_devnet::faults::FaultPlan;
 
 use crate::audit::Audit;
 use crate::deployment::Deployment;
@@ -19,7 +20,7 @@ use crate::stage::Stage;
 const PATIENCE: Duration = Duration::from_secs(180);
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What was found. Everything but `keys`, `effects`, `rows` and `drain_s` must be zero.
+/// What was found. Everything but `keys`, `effects`, `rows`, `events` and `drain_s` must be zero.
 #[derive(Debug, Default, Serialize)]
 pub struct Findings {
     /// Keys whose payment is confirmed.
@@ -45,8 +46,10 @@ pub struct Findings {
     /// Rows whose outcome the chain does not bear out.
     pub unproven: usize,
     /// Rows by status.
-    pub rows: HashMap<String, usize>,
-    /// Seconds until everything had ended.
+    pub rows: BTreeMap<String, usize>,
+    /// Transitions by event, as the log has them.
+    pub events: BTreeMap<String, usize>,
+    /// Seconds until everything had ended. Rows of unknown outcome are looked up every half-minute only.
     pub drain_s: f32,
 }
 
@@ -54,6 +57,7 @@ pub struct Findings {
 pub fn drain_and_audit(stage: &Stage, deployment: &Deployment) -> Findings {
     let began = Instant::now();
     let roles = ["api", "worker", "worker", "reconciler", "reconciler"];
+    deployment.node.set_faults(FaultPlan::none());
     let running = roles.map(|role| stage.role(role));
     while open(deployment) > 0 && began.elapsed() < PATIENCE {
         thread::park_timeout(LOOK);
@@ -93,7 +97,7 @@ fn is_terminal(row: &Row) -> bool {
     status.is_some_and(Status::is_terminal)
 }
 
-type Rows = std::collections::BTreeMap<String, Row>;
+type Rows = BTreeMap<String, Row>;
 
 impl Findings {
     /// Whether nothing is wrong.
@@ -178,6 +182,7 @@ impl Findings {
         let legal = legal::transitions();
         let (mut status, mut version) = ("pending", 0);
         for line in lines {
+            *self.events.entry(line.event.clone()).or_default() += 1;
             let allowed = legal.contains_transition(line);
             if !allowed || line.from_status != status || line.version != version + 1 {
                 self.illegal += 1;

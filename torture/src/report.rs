@@ -21,8 +21,10 @@ pub struct Report {
     answers: BTreeMap<u16, u64>,
     findings: Findings,
     pickup: Pickups,
-    /// Faults of the network in the storm, by rule: how often each let something go wrong.
+    /// Calls that the network received, by method.
     calls: BTreeMap<&'static str, u64>,
+    /// Faults of the network in the storm.
+    faults: u64,
     steps: usize,
     /// Deaths before and after each step.
     coverage: BTreeMap<&'static str, [u64; 2]>,
@@ -82,6 +84,7 @@ impl Report {
             findings,
             pickup,
             calls: deployment.node.calls(),
+            faults: count(stage.faults()),
             steps: STEPS.len(),
             coverage,
             violations,

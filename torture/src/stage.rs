@@ -23,7 +23,7 @@ pub fn settings(bind: &str) -> [(&'static str, &str); 8] {
         ("HTTP_BIND", bind),
         ("STELLAR_RPC_TIMEOUT_MS", "2000"),
         ("STELLAR_RPC_READ_TIMEOUT_MS", "2000"),
-        ("TX_CONFIRMATION_TIMEOUT_MS", "40000"),
+        ("TX_CONFIRMATION_TIMEOUT_MS", "30000"),
         ("TX_MAX_TRANSIENT_RETRIES", "1000"),
         ("TX_MAX_CLAIMS", "10000"),
         ("OUTBOX_BACKOFF_BASE_MS", "100"),
@@ -42,6 +42,7 @@ pub struct Stage {
     token: String,
     began: Instant,
     kills: Kills,
+    faults: AtomicU64,
     coverage: Mutex<BTreeMap<String, u64>>,
     violations: Mutex<Vec<String>>,
 }
@@ -79,6 +80,7 @@ impl Stage {
             token: deployment.token.clone(),
             began: Instant::now(),
             kills: Kills::default(),
+            faults: AtomicU64::default(),
             coverage: Mutex::default(),
             violations: Mutex::default(),
         }
@@ -181,6 +183,11 @@ impl Stage {
 
     pub fn kills(&self) -> &Kills {
         &self.kills
+    }
+
+    /// Faults of the network so far.
+    pub fn faults(&self) -> &AtomicU64 {
+        &self.faults
     }
 
     /// Deaths by point.

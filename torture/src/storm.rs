@@ -47,14 +47,15 @@ pub fn run(stage: &Stage, deployment: &mut Deployment, kills: u64) {
         for (slot, (role, reached)) in CAST.into_iter().enumerate() {
             let (over, slot) = (&over, slot as u64);
             scope.spawn(move || {
-                Slot::new(stage, role, reached, slot).run(over, kills);
-                stage.say(&format!("a {role} has suffered enough"));
+                Slot::new(stage, role, reached, slot).run(over);
             });
         }
         scope.spawn(|| strike(stage, &servers, &over));
-        // A slot that is done goes on living, without deaths, until all are.
         wait_for_the_last(stage, &over, kills);
     });
+    let fired = deployment.node.faults().rules;
+    let fired = fired.iter().map(|rule| rule.fired).sum();
+    stage.faults().fetch_add(fired, Ordering::Relaxed);
     deployment.node.set_faults(FaultPlan::none());
     let api = stage.role("api");
     load.stop(stage);
@@ -106,7 +107,7 @@ impl<'a> Slot<'a> {
         }
     }
 
-    fn run(&mut self, over: &AtomicBool, _kills: u64) {
+    fn run(&mut self, over: &AtomicBool) {
         while !over.load(Ordering::Relaxed) {
             let point = self.point();
             let launch = match &point {

@@ -7,7 +7,7 @@ use tender_devnet::rpc::Method;
 
 use Method::{GetEvents, GetTransaction, GetTransactions, SendTransaction};
 
-/// Losses, lies by omission, delays and bad ledgers, each now and then.
+/// Losses, lies by omission, delays and bad ledgers, each now and then; some envelopes never arrive, so that they die.
 pub fn storm(seed: u64) -> FaultPlan {
     let send = |fault, share| Rule::call(fault, &[SendTransaction], When::Share(share));
     let any = |fault, share| Rule::call(fault, &[], When::Share(share));
@@ -37,6 +37,12 @@ pub fn storm(seed: u64) -> FaultPlan {
             hashes: Hashes::Share(150),
             when: When::Always,
             fault: Fault::IndexLag { ledgers: 4 },
+        }),
+        Rule::Call(CallRule {
+            methods: vec![SendTransaction],
+            hashes: Hashes::Share(40),
+            when: When::Always,
+            fault: Fault::AnswerLostBeforeAccept(Loss::BadGateway),
         }),
         Rule::close(CloseFault::Empty { ledgers: 2 }, When::Share(30)),
         Rule::close(CloseFault::Stall { intervals: 4 }, When::Share(8)),
