@@ -77,6 +77,9 @@ struct Arguments {
     /// Kills of workers whose jobs are timed
     #[arg(long, default_value_t = 50)]
     pickups: u32,
+    /// Seconds that these jobs may wait, at the 99th percentile
+    #[arg(long, default_value_t = 5.0)]
+    pickup_limit: f32,
     /// Writes the report to this file too
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -125,7 +128,12 @@ async fn torture(arguments: &Arguments) -> Report {
         stage.say("the storm begins");
         storm::run(&stage, &mut deployment, arguments.kills);
         directed::finish(&stage, late);
-        let pickups = pickup::measure(&stage, &deployment, arguments.pickups);
+        let pickups = pickup::measure(
+            &stage,
+            &deployment,
+            arguments.pickups,
+            arguments.pickup_limit,
+        );
         stage.say("everything drains");
         let audited = auditor::drain_and_audit(&stage, &deployment);
         Report::new(&stage, &deployment, audited, pickups, began.elapsed())

@@ -11,11 +11,14 @@ use std::process::Command;
 const KILLS: &str = "300";
 const SEED: &str = "20261201";
 const PICKUPS: &str = "3";
+/// Twice what is promised: three kills on a busy machine are no percentile, and only show that nothing waits for ever.
+const PICKUP_LIMIT_S: &str = "10";
 
 #[test]
 fn heavy_three_hundred_kills_lose_nothing_and_pay_nothing_twice() {
     let output = Command::new(env!("CARGO_BIN_EXE_torture"))
         .args(["--kills", KILLS, "--seed", SEED, "--pickups", PICKUPS])
+        .args(["--pickup-limit", PICKUP_LIMIT_S])
         .output()
         .expect("the program starts");
     let report = String::from_utf8_lossy(&output.stdout);
