@@ -24,7 +24,12 @@ const BUDGETS: [Budget; 2] = [
 pub fn transitions() -> BTreeSet<Transition> {
     let mut legal = BTreeSet::new();
     for status in Status::ALL {
+        let in_flight = matches!(status, Status::Submitted | Status::Confirming);
         for verdict in Verdict::ALL {
+            // No row of another status is of unknown outcome.
+            if verdict == Verdict::Indeterminate && !in_flight {
+                continue;
+            }
             for holds_pair in [false, true] {
                 let state = State {
                     status,
