@@ -104,7 +104,7 @@ impl Sender {
         xdr: &str,
         operations: i64,
     ) -> Result<(), SendError> {
-        let sent = self.rpc.send(hash, xdr).await;
+        let sent = step!("send.network", self.rpc.send(hash, xdr).await);
         if let Some(seen) = sent.seen {
             self.chain.observe(seen);
         }
@@ -116,7 +116,7 @@ impl Sender {
         #[cfg(feature = "planted-bugs")]
         let change = super::planted::rebuild_on_timeout(row, &sent.answer, change);
         // A stale version means that the reconciler settled the row meanwhile: the chain outranks an answer.
-        self.ledger.apply(change).await?;
+        step!("send.note", self.ledger.apply(change).await)?;
         Ok(())
     }
 }

@@ -112,26 +112,29 @@ impl Submitter {
         let Some(seen) = self.chain_time().await else {
             return Ok(Submitted::NoChainTime);
         };
-        let claim = match self.claim(id).await? {
+        let claim = match step!("submit.claim", self.claim(id).await)? {
             ClaimOutcome::Claimed(claim) => claim,
             ClaimOutcome::NotDue => return Ok(Submitted::NotDue),
             ClaimOutcome::NoChannel => return Ok(Submitted::NoChannel),
         };
-        let signed = match self.build(&claim, seen).await {
+        let signed = match step!("submit.build", self.build(&claim, seen).await) {
             Ok(signed) => signed,
             Err(error) => return self.give_back(&claim, &error).await,
         };
         // An unknown commit must not be followed by a send, so the error leaves here.
-        match self
-            .ledger
-            .record(&claim, signed.clone().into(), seen.ledger)
-            .await?
-        {
-            Applied::Done(row) => match self
-                .sender
-                .send(&row, signed.hash, &signed.xdr, signed.operations)
+        let recorded = step!(
+            "submit.record",
+            self.ledger
+                .record(&claim, signed.clone().into(), seen.ledger)
                 .await
-            {
+        )?;
+        match recorded {
+            Applied::Done(row) => match step!(
+                "submit.send",
+                self.sender
+                    .send(&row, signed.hash, &signed.xdr, signed.operations)
+                    .await
+            ) {
                 Ok(()) => Ok(Submitted::Sent),
                 Err(SendError::Ledger(error)) => Err(error),
             },
@@ -205,7 +208,7 @@ impl Submitter {
             last_error: Some(error.to_string()),
             ..Change::new(&claim.submission, event, "worker")
         };
-        self.ledger.apply(change).await?;
+        step!("submit.give_back", self.ledger.apply(change).await)?;
         Ok(became)
     }
 }

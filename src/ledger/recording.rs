@@ -148,7 +148,7 @@ pub(super) async fn insert(
             clock::now(tx),
         ])
         .map_err(|fault| LedgerError::Corrupt(fault.to_string()))?;
-    tx.execute(&insert).await?;
+    step!("record.insert", tx.execute(&insert).await)?;
     Ok(())
 }
 
@@ -188,7 +188,7 @@ pub(super) async fn log(tx: &DatabaseTransaction, moves: &[Move<'_>]) -> Result<
             ])
             .map_err(|fault| LedgerError::Corrupt(fault.to_string()))?;
     }
-    tx.execute(&insert).await?;
+    step!("transition.log", tx.execute(&insert).await)?;
     Ok(())
 }
 

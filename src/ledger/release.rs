@@ -25,7 +25,7 @@ pub(super) async fn carry_out(
         if done.fate == PairFate::Lease {
             match after.pair {
                 _ if before.state.holds_pair => {}
-                Some(pair) => lease(tx, after, pair).await?,
+                Some(pair) => step!("pair.lease", lease(tx, after, pair).await)?,
                 None => return Err(broken(after, "a claim without a pair")),
             }
             continue;
@@ -39,7 +39,9 @@ pub(super) async fn carry_out(
         match given(done, held)? {
             None => {}
             Some(Give::Free(sequence)) => free.push((before.id, sequence)),
-            Some(Give::Quarantine(reason)) => quarantine(tx, before, reason).await?,
+            Some(Give::Quarantine(reason)) => {
+                step!("pair.quarantine", quarantine(tx, before, reason).await)?;
+            }
         }
     }
     settle(tx, &settled).await?;
@@ -125,14 +127,13 @@ async fn settle(
                 .add(C::Sequence.eq(pair.sequence)),
         )
     });
-    attempt::Entity::update_many()
+    let update = attempt::Entity::update_many()
         // Says nothing new, but lets the index find the rows however many pairs there are.
         .filter(C::SubmissionId.is_in(pairs.iter().map(|(id, _)| id.0)))
         .filter(of_pairs)
         .filter(C::Settled.eq(false))
-        .col_expr(C::Settled, Expr::val(true))
-        .exec(tx)
-        .await?;
+        .col_expr(C::Settled, Expr::val(true));
+    step!("pair.settle", update.exec(tx).await)?;
     Ok(())
 }
 
@@ -163,7 +164,11 @@ async fn set_free(
     update
         .value(C::State, ChannelState::Free.as_str())
         .value(C::NextSequence, sequences);
-    if held.is_empty() || tx.execute(&update).await?.rows_affected() == held.len() as u64 {
+    if held.is_empty() {
+        return Ok(());
+    }
+    let freed = step!("pair.free", tx.execute(&update).await)?;
+    if freed.rows_affected() == held.len() as u64 {
         return Ok(());
     }
     Err(LedgerError::Corrupt(format!(

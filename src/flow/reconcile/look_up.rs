@@ -175,7 +175,7 @@ impl Reconciler {
             account: proof.snapshot.map(|snapshot| snapshot.state),
             ..Change::new(row, outcome.into_event(), "reconciler")
         };
-        let written = self.write(change).await?;
+        let written = step!("reconcile.settle", self.write(change).await)?;
         if written {
             call_for_help(row, proof.lookup.finding);
         }
@@ -216,7 +216,7 @@ impl Reconciler {
             account: Some(snapshot.state),
             ..Change::new(&lease.submission, Event::ConsumerBeyondReach, "reconciler")
         };
-        self.write(change).await
+        step!("reconcile.give_up", self.write(change).await)
     }
 }
 

@@ -54,7 +54,7 @@ impl Reconciler {
     pub(super) async fn write(&self, change: Change) -> Result<bool, ReconcileError> {
         let (id, event) = (change.id, change.event.as_str());
         let (alarming, evidence) = (change.event.is_alarming(), change.evidence.clone());
-        match self.ledger.apply(change).await? {
+        match step!("reconcile.write", self.ledger.apply(change).await)? {
             Applied::Done(row) => {
                 report_written(&row, event, alarming.then(|| evidence.unwrap_or_default()));
                 Ok(true)
@@ -71,12 +71,8 @@ impl Reconciler {
         if lease.submission.state.status != Status::Building || !lease.claim_lapsed {
             return Ok(false);
         }
-        self.write(Change::new(
-            &lease.submission,
-            Event::ClaimLapsed,
-            "reconciler",
-        ))
-        .await
+        let lapsed = Change::new(&lease.submission, Event::ClaimLapsed, "reconciler");
+        step!("reconcile.lapse", self.write(lapsed).await)
     }
 
     async fn bury(
@@ -96,7 +92,7 @@ impl Reconciler {
                 "reconciler",
             )
         };
-        self.write(change).await
+        step!("reconcile.bury", self.write(change).await)
     }
 
     /// Sends the bytes of the last recorded envelope again, after the row has moved: a rival would find it stale.
@@ -111,7 +107,8 @@ impl Reconciler {
             sending: Some(SendPlan::Resend(self.sender.delays().under_way)),
             ..Change::new(&lease.submission, Event::ResendBegun, "reconciler")
         };
-        let Applied::Done(row) = self.ledger.apply(change).await? else {
+        let begun = step!("reconcile.resend", self.ledger.apply(change).await)?;
+        let Applied::Done(row) = begun else {
             return Ok(false);
         };
         self.send_aside(place, *row, attempt.envelope.clone());
@@ -121,9 +118,12 @@ impl Reconciler {
     fn send_aside(&self, place: Place, row: Submission, sent: Envelope) {
         let sender = Arc::clone(&self.sender);
         self.aside.run(place, async move {
-            sender
-                .send(&row, sent.hash, &sent.xdr, sent.operations)
-                .await
+            step!(
+                "reconcile.send",
+                sender
+                    .send(&row, sent.hash, &sent.xdr, sent.operations)
+                    .await
+            )
         });
     }
 
@@ -154,14 +154,12 @@ impl Reconciler {
                 return self.wait_for_lower_fees(lease).await;
             }
         };
-        let bump = match fee_bump(
-            &self.identity.network,
-            &inner.envelope.xdr,
-            &self.fee_source,
-            fee,
-        )
-        .await
-        {
+        let (network, xdr) = (&self.identity.network, &inner.envelope.xdr);
+        let built = step!(
+            "bump.build",
+            fee_bump(network, xdr, &self.fee_source, fee).await
+        );
+        let bump = match built {
             Ok(bump) => bump,
             Err(error) => {
                 tracing::error!(submission = %lease.submission.id, %error, "no fee-bump was built");
@@ -182,15 +180,17 @@ impl Reconciler {
             return Ok(false);
         };
         let bump = Envelope::from(bump);
-        let recorded = self
-            .ledger
-            .record_bump(id, version, bump.clone(), inner.sent_after_ledger)
-            .await?;
+        let recorded = step!(
+            "bump.record",
+            self.ledger
+                .record_bump(id, version, bump.clone(), inner.sent_after_ledger)
+                .await
+        )?;
         let Applied::Done(row) = recorded else {
             return Ok(false);
         };
         self.count(|metrics| metrics.fee_raised(row.kind));
-        self.send_aside(place, *row, bump);
+        step!("bump.send", self.send_aside(place, *row, bump));
         Ok(true)
     }
 
@@ -199,7 +199,7 @@ impl Reconciler {
             sending: Some(SendPlan::Resend(self.sender.delays().acknowledged)),
             ..Change::new(&lease.submission, Event::AnswerNoted, "reconciler")
         };
-        self.write(change).await.map(|_| false)
+        step!("reconcile.wait_fees", self.write(change).await).map(|_| false)
     }
 }
 
