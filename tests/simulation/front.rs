@@ -45,7 +45,7 @@ struct State {
 }
 
 struct Held {
-    /// The request, if the network has not seen it.
+    /// The envelope that is on its way, if the network has not seen it.
     request: Option<Vec<u8>>,
     let_go: oneshot::Sender<bool>,
 }
@@ -184,7 +184,8 @@ impl Shared {
         {
             let mut state = self.state();
             state.open -= 1;
-            let request = early.is_none().then(|| request.clone());
+            let sends = name.starts_with("sendTransaction");
+            let request = (sends && early.is_none()).then(|| request.clone());
             state.held.insert(name, Held { request, let_go });
         }
         self.stirred.notify_one();

@@ -11,7 +11,7 @@ use tender::flow::submit::{SubmitSettings, Submitter};
 use tender::ledger::{Ledger, LedgerError};
 use tender::stellar::keyring::{Identity, KeyRing};
 use tender::stellar::network::NetworkId;
-use tender::stellar::rpc::Rpc;
+use tender::stellar::rpc::{Rpc, Seen};
 use tender_devnet::node::DevNode;
 use tokio::task::JoinHandle;
 
@@ -22,6 +22,9 @@ use crate::support::NEVER;
 
 /// Lifetime of an envelope.
 pub const TIMEOUT_S: u64 = 120;
+
+/// Age of the oldest ledger that dates an envelope.
+const OLDEST_S: u64 = 30;
 
 /// What a process needs to start.
 pub struct Site {
@@ -51,6 +54,7 @@ pub struct Process {
     pub name: &'static str,
     pub role: Role,
     pub front: Front,
+    chain: Arc<Chain>,
     submitter: Arc<Submitter>,
     reconciler: Arc<Reconciler>,
     doing: Option<JoinHandle<Done>>,
@@ -61,11 +65,13 @@ pub struct Process {
 impl Process {
     pub async fn start(name: &'static str, role: Role, site: &Site) -> Self {
         let front = Front::start(&site.node, &site.network, site.seed).await;
-        let (submitter, reconciler) = parts(site, &front.url);
+        let chain = Arc::new(Chain::default());
+        let (submitter, reconciler) = parts(site, &front.url, &chain);
         Self {
             name,
             role,
             front,
+            chain,
             submitter: Arc::new(submitter),
             reconciler: Arc::new(reconciler),
             doing: None,
@@ -87,6 +93,22 @@ impl Process {
 
     pub fn is_idle(&self) -> bool {
         self.doing.is_none()
+    }
+
+    /// No process dates an envelope by what it saw longer ago. Its own clock, by which it tells, stands still here.
+    pub fn forget_the_past(&self, node: &DevNode) {
+        let latest = node.latest().borrow().close_time;
+        let seen = node.inspect(|network| {
+            let mut ledgers = network.ledgers().rev();
+            let old = ledgers.find(|ledger| ledger.close_time() + OLDEST_S <= latest)?;
+            Some(Seen {
+                ledger: old.sequence(),
+                close_time: old.close_time(),
+            })
+        });
+        if let (Some(seen), Some(_)) = (seen, self.chain.latest()) {
+            self.chain.observe(seen);
+        }
     }
 
     pub fn submit(&mut self, id: SubmissionId) {
@@ -170,19 +192,17 @@ impl Done {
     }
 
     fn failed(error: &LedgerError) -> Self {
-        let corrupt = match error {
-            LedgerError::Corrupt(why) | LedgerError::Unfit(why) => Some(why.clone()),
-            LedgerError::Unavailable(_) | LedgerError::CommitUnknown(_) => None,
-        };
+        let why = error.to_string();
+        // A node that lags far dates an envelope like the one before it: the same bytes are not recorded twice.
+        let same_bytes = why.contains("submission_attempts.hash");
         Self {
             told: "the ledger refuses".to_owned(),
-            corrupt: corrupt.or_else(|| Some(error.to_string())),
+            corrupt: (!same_bytes).then_some(why),
         }
     }
 }
 
-fn parts(site: &Site, url: &str) -> (Submitter, Reconciler) {
-    let chain = Arc::new(Chain::default());
+fn parts(site: &Site, url: &str, chain: &Arc<Chain>) -> (Submitter, Reconciler) {
     let rpc = Rpc::new(site.network.clone(), &[url.to_owned()], NEVER, NEVER).unwrap();
     let delays = SendDelays {
         unknown: Duration::ZERO,
@@ -191,7 +211,7 @@ fn parts(site: &Site, url: &str) -> (Submitter, Reconciler) {
         acknowledged: Duration::ZERO,
     };
     let ledger = site.ledger.clone();
-    let sender = Arc::new(Sender::new(ledger.clone(), rpc, Arc::clone(&chain), delays));
+    let sender = Arc::new(Sender::new(ledger.clone(), rpc, Arc::clone(chain), delays));
     let identity = Identity {
         network: site.network.clone(),
         treasury: treasury().account(),
@@ -202,7 +222,7 @@ fn parts(site: &Site, url: &str) -> (Submitter, Reconciler) {
         Arc::clone(&sender),
         identity.clone(),
         KeyRing::new(treasury(), treasury().account(), signers).unwrap(),
-        Arc::clone(&chain),
+        Arc::clone(chain),
         SubmitSettings {
             base_fee: 100,
             max_fee: site.max_fee,
@@ -215,6 +235,7 @@ fn parts(site: &Site, url: &str) -> (Submitter, Reconciler) {
         close_time: close,
         max_fee: site.max_fee,
     };
+    let chain = Arc::clone(chain);
     let reconciler = Reconciler::new(ledger, sender, identity, treasury(), chain, settings);
     (submitter, reconciler)
 }

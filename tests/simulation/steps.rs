@@ -77,6 +77,7 @@ impl World {
         match step {
             Step::Submit { process, key } => {
                 let id = self.id(key);
+                self.processes[*process].forget_the_past(&self.site.node);
                 self.processes[*process].submit(id);
             }
             Step::Pass { process } => self.processes[*process].pass(),
