@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::run::run;
+use crate::run::{alone, run};
 
 /// Seeds of a usual test run.
 const SEEDS: u64 = 300;
@@ -17,6 +17,7 @@ fn setting(name: &str) -> Option<u64> {
 
 #[test]
 fn the_service_keeps_its_promises() {
+    let _alone = alone();
     if let Some(seed) = setting("SIMULATION_SEED") {
         let ran = run(seed, true);
         println!("seed {seed}: {ran:x?}");
@@ -39,6 +40,7 @@ const AGAIN: &str = "cargo nextest run -p tender --test simulation --no-capture 
 
 #[test]
 fn a_seed_means_the_same_again() {
+    let _alone = alone();
     for seed in 0..8 {
         let first = run(seed, false);
         assert!(first.is_ok(), "seed {seed}: {first:?}");

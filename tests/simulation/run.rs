@@ -1,5 +1,7 @@
 //! One run: some dozens of steps with faults, then none until everything is settled.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use tender_devnet::faults::FaultPlan;
 use tokio::runtime::Builder;
 
@@ -13,6 +15,12 @@ use crate::world::World;
 const ROUNDS: usize = 80;
 /// After so many rounds a reconciler is started anew: scans that saw nothing are not repeated for a while.
 const RESTART: usize = 8;
+
+/// Bugs are planted in the whole process: one test at a time runs seeds.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Runs a seed; the hash of its trace.
 pub fn run(seed: u64, told: bool) -> Result<u64, Broken> {
