@@ -9,25 +9,21 @@ use crate::chance::Chance;
 pub struct Mood {
     /// Calls that go wrong.
     pub trouble: u64,
-    /// Calls that are held back until a later step.
+    /// Calls of one method that are held back until a later step.
     pub held: u64,
+    /// Which method: what hangs early keeps later calls from being made.
+    pub holds: &'static str,
+    /// Whether the node's index of transactions and events is behind its ledgers.
+    pub index_lags: bool,
 }
 
 impl Mood {
     pub const CALM: Self = Self {
         trouble: 0,
         held: 0,
+        holds: "",
+        index_lags: false,
     };
-
-    pub fn any(chance: &mut Chance) -> Self {
-        let (trouble, held) = chance.weighted(&[
-            (45, (0, 0)),
-            (25, (250, 80)),
-            (15, (600, 150)),
-            (15, (100, 500)),
-        ]);
-        Self { trouble, held }
-    }
 }
 
 /// What becomes of a call.
@@ -44,12 +40,17 @@ pub enum Fate {
 impl Fate {
     /// Of a call of that method.
     pub fn of(mood: Mood, method: &str, mut chance: Chance) -> Self {
-        if chance.permille(mood.held) && may_be_held(method) {
+        if method == mood.holds && chance.permille(mood.held) {
             return if chance.permille(500) {
                 Self::RequestHeld
             } else {
                 Self::AnswerHeld
             };
+        }
+        let indexed = ["getTransaction", "getEvents", "getTransactions"].contains(&method);
+        if indexed && mood.index_lags {
+            let ledgers = ledgers(&mut chance);
+            return Self::Answered(Some(Fault::IndexLag { ledgers }));
         }
         Self::Answered(
             chance
@@ -57,14 +58,6 @@ impl Fate {
                 .then(|| trouble(method, &mut chance)),
         )
     }
-}
-
-/// Scans run aside and are asked about by every pass: one that hangs shows nothing that a slow one would not.
-fn may_be_held(method: &str) -> bool {
-    matches!(
-        method,
-        "sendTransaction" | "getTransaction" | "getLedgerEntries" | "getEvents"
-    )
 }
 
 fn loss(chance: &mut Chance) -> Loss {

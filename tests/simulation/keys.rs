@@ -22,9 +22,9 @@ impl Key {
     pub fn any(number: usize, chance: &mut Chance) -> Self {
         let name = format!("key-{number}");
         let operation = match chance.below(10) {
-            0..5 => paying("native", &payee().to_string()),
+            0..4 => paying("native", &payee().to_string()),
             // Fails until somebody has made the account.
-            5..7 => paying("native", &stranger().to_string()),
+            4..7 => paying("native", &stranger().to_string()),
             7 => json!({
                 "type": "create_account",
                 "destination": stranger().to_string(),

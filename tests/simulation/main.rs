@@ -17,10 +17,12 @@ mod chance;
 mod fate;
 mod front;
 mod keys;
+mod leaning;
 #[path = "../stellar/net.rs"]
 #[allow(dead_code, reason = "shared with the tests of the client")]
 mod net;
 mod place;
+mod plot;
 mod process;
 mod promises;
 mod real;

@@ -1,5 +1,6 @@
 //! Which step is next.
 
+use crate::leaning::Kind;
 use crate::process::Role;
 use crate::world::World;
 
@@ -32,54 +33,60 @@ pub enum Step {
     Requeue(String),
     /// Somebody else uses a channel account's next sequence.
     Foreign { channel: u8 },
+    /// Somebody makes the account that is missing.
+    Found,
 }
+
+/// Makes a step of some kind.
+type Choice = fn(&mut World) -> Step;
 
 impl World {
     /// The next step, of those that are possible.
     pub fn next_step(&mut self) -> Step {
+        if let Some(step) = self.next_of_plot() {
+            return step;
+        }
         let kinds = self.possible();
         let kind = self.chance.weighted(&kinds);
         kind(self)
     }
 
-    fn possible(&self) -> Vec<(u64, fn(&mut Self) -> Step)> {
+    fn possible(&self) -> Vec<(u64, Choice)> {
+        let rows = &self.view.rows;
         let fresh = self.keys.iter().any(|key| key.id.is_none());
-        let pending = self.view.rows.iter().any(|row| row.status == "pending");
-        let failed = self.view.rows.iter().any(|row| row.status == "failed");
-        let indeterminate = self.view.rows.iter().any(|row| row.is_indeterminate());
-        let held = self
-            .processes
-            .iter()
-            .any(|process| process.front.held() > 0);
-        let mut kinds: Vec<(u64, fn(&mut Self) -> Step)> = vec![
-            (if fresh { 12 } else { 1 }, Self::accept),
-            (16, Self::close),
-            (2, Self::leap),
-            (4, Self::crash),
-            (3, |_| Step::Weather),
-            (1, Self::foreign),
+        let pending = rows.iter().any(|row| row.status == "pending");
+        let failed = rows.iter().any(|row| row.status == "failed");
+        let indeterminate = rows.iter().any(|row| row.is_indeterminate());
+        let held = self.processes.iter().any(|one| one.front.held() > 0);
+        let worker = self.idle(Role::Worker);
+        let reconciler = self.idle(Role::Reconciler);
+        let lean = |kind, usual| self.leaning.weight(kind, usual);
+        let late = if indeterminate { 8 } else { 1 };
+        let kinds: [(bool, u64, Choice); 14] = [
+            (true, if fresh { 12 } else { 1 }, Self::accept),
+            (true, 16, Self::close),
+            (true, lean(Kind::Leap, 3), Self::leap),
+            (true, lean(Kind::Crash, 3), Self::crash),
+            (true, lean(Kind::Weather, 3), |_| Step::Weather),
+            (true, lean(Kind::Foreign, 1), Self::foreign),
+            (failed, lean(Kind::Found, 6), |_| Step::Found),
+            (pending && worker, 20, Self::submit),
+            (pending, lean(Kind::ClaimAndDie, 1), Self::claim_and_die),
+            (reconciler, 20, Self::pass),
+            (reconciler, lean(Kind::LookUpLate, late), Self::look_up_late),
+            (held, lean(Kind::LetGo, 10), Self::let_go),
+            (!rows.is_empty(), lean(Kind::Cancel, 3), Self::cancel),
+            (failed, lean(Kind::Requeue, 8), Self::requeue),
         ];
-        let mut also = |possible: bool, weight, kind: fn(&mut Self) -> Step| {
-            if possible {
-                kinds.push((weight, kind));
-            }
-        };
-        also(pending && self.idle(Role::Worker), 20, Self::submit);
-        also(pending, 1, Self::claim_and_die);
-        also(self.idle(Role::Reconciler), 24, Self::pass);
-        also(
-            self.idle(Role::Reconciler),
-            if indeterminate { 8 } else { 1 },
-            Self::look_up_late,
-        );
-        also(held, 12, Self::let_go);
-        also(!self.wandering.is_empty(), 4, |_| Step::Arrive);
-        also(!self.view.rows.is_empty(), 3, Self::cancel);
-        also(failed, 6, Self::requeue);
+        let possible = kinds.into_iter().filter(|(possible, ..)| *possible);
+        let mut kinds: Vec<_> = possible.map(|(_, weight, kind)| (weight, kind)).collect();
+        if !self.wandering.is_empty() {
+            kinds.push((4, |_| Step::Arrive));
+        }
         kinds
     }
 
-    fn idle(&self, role: Role) -> bool {
+    pub fn idle(&self, role: Role) -> bool {
         let mut all = self.processes.iter();
         all.any(|process| process.role == role && process.is_idle())
     }
@@ -107,7 +114,7 @@ impl World {
         Step::Accept(*self.chance.pick(&fresh))
     }
 
-    fn submit(&mut self) -> Step {
+    pub fn submit(&mut self) -> Step {
         Step::Submit {
             process: self.any_idle(Role::Worker),
             key: self.any_with("pending"),
@@ -120,7 +127,7 @@ impl World {
         }
     }
 
-    fn pass(&mut self) -> Step {
+    pub fn pass(&mut self) -> Step {
         Step::Pass {
             process: self.any_idle(Role::Reconciler),
         }
@@ -132,7 +139,7 @@ impl World {
         }
     }
 
-    fn let_go(&mut self) -> Step {
+    pub fn let_go(&mut self) -> Step {
         let holding: Vec<_> = (0..self.processes.len())
             .filter(|at| self.processes[*at].front.held() > 0)
             .collect();
@@ -149,16 +156,16 @@ impl World {
         }
     }
 
-    fn close(&mut self) -> Step {
+    pub fn close(&mut self) -> Step {
         Step::Close {
             after_s: *self.chance.pick(&[5, 5, 5, 6, 20]),
         }
     }
 
     /// Far enough for what is out to expire, more or less.
-    fn leap(&mut self) -> Step {
+    pub fn leap(&mut self) -> Step {
         Step::Close {
-            after_s: self.chance.between(90, 140),
+            after_s: self.chance.between(90, 160),
         }
     }
 
@@ -169,7 +176,7 @@ impl World {
         Step::Cancel(self.chance.pick(&of).clone())
     }
 
-    fn requeue(&mut self) -> Step {
+    pub fn requeue(&mut self) -> Step {
         Step::Requeue(self.any_with("failed"))
     }
 

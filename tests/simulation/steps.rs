@@ -3,7 +3,7 @@
 use serde_json::json;
 use tender::domain::ids::{AccountId, Pair, SubmissionId};
 use tender::domain::key::KeyTag;
-use tender::domain::operation::Asset;
+use tender::domain::operation::{Asset, Operation};
 use tender::flow::{requeue, withdraw};
 use tender::stellar::envelope::{Recipe, build};
 use tender::stellar::signer::Signer;
@@ -11,10 +11,14 @@ use tender_devnet::faults::{CloseFault, FaultPlan, Rule, When};
 use tender_devnet::rpc::FrontEnd;
 
 use crate::fate::Mood;
-use crate::net::{channel, payee, paying};
+use crate::net::{channel, creating, payee, paying, stranger};
 use crate::promises::Broken;
 use crate::schedule::Step;
 use crate::world::World;
+
+/// Keys of others in the network.
+const PAYEE: [u8; 32] = [3; 32];
+const ISSUER: [u8; 32] = [4; 32];
 
 impl World {
     /// Carries it out, and looks at everything.
@@ -62,6 +66,7 @@ impl World {
             Step::Cancel(key) => self.withdraw(key).await?,
             Step::Requeue(key) => self.run_again(key).await?,
             Step::Foreign { channel } => self.use_sequence(*channel).await,
+            Step::Found => self.found().await,
         };
         self.look(&format!("{step:?}: {told}")).await
     }
@@ -70,7 +75,10 @@ impl World {
         if self.calm {
             return Mood::CALM;
         }
-        Mood::any(&mut self.chance)
+        if let Some(mood) = self.told_mood.take() {
+            return mood;
+        }
+        self.leaning.mood(&mut self.chance)
     }
 
     fn begin(&mut self, step: &Step) {
@@ -108,24 +116,25 @@ impl World {
 
     fn weather(&mut self) -> String {
         let ledgers = u32::try_from(self.chance.between(1, 4)).unwrap();
-        let queue_full = self.chance.permille(700);
-        let fault = match self.chance.below(6) {
-            0 => CloseFault::Empty { ledgers },
-            1 => CloseFault::Stall { intervals: ledgers },
-            2 => CloseFault::Skew {
-                seconds: i32::try_from(self.chance.between(0, 60)).unwrap() - 30,
-                ledgers,
-            },
-            _ => CloseFault::FeeSurge {
+        let fault = if self.chance.below(100) < self.leaning.surges {
+            CloseFault::FeeSurge {
                 min_bid: *self.chance.pick(&[110, 200, 900]),
                 ledgers,
-                queue_full,
-            },
+                queue_full: self.chance.permille(700),
+            }
+        } else {
+            match self.chance.below(3) {
+                0 => CloseFault::Empty { ledgers },
+                1 => CloseFault::Stall { intervals: ledgers },
+                _ => CloseFault::Skew {
+                    seconds: i32::try_from(self.chance.below(60)).unwrap() - 30,
+                    ledgers,
+                },
+            }
         };
         let rules = vec![Rule::close(fault, When::Nth(1))];
-        self.site
-            .node
-            .set_faults(FaultPlan::ruled(0, rules).unwrap());
+        let plan = FaultPlan::ruled(0, rules).unwrap();
+        self.site.node.set_faults(plan);
         format!("{fault:?}")
     }
 
@@ -158,20 +167,31 @@ impl World {
             })
     }
 
+    /// Somebody pays with a channel account's next sequence.
     async fn use_sequence(&self, number: u8) -> String {
-        let channel = channel(number);
         let operation = paying(Asset::Native, payee(), "1");
+        self.send_of_others(&channel(number), &operation).await
+    }
+
+    /// Somebody makes the account that payments to failed for want of.
+    async fn found(&self) -> String {
+        let operation = creating(stranger(), "5", None);
+        self.send_of_others(&Signer::from_seed(&PAYEE), &operation)
+            .await
+    }
+
+    async fn send_of_others(&self, source: &Signer, operation: &Operation) -> String {
         let recipe = Recipe {
             network: &self.site.network,
             pair: Pair {
-                account: channel.account(),
-                sequence: self.next_sequence(channel.account()),
+                account: source.account(),
+                sequence: self.next_sequence(source.account()),
             },
-            channel: &channel,
-            treasury: &Signer::from_seed(&[4; 32]),
-            operation: &operation,
+            channel: source,
+            treasury: &Signer::from_seed(&ISSUER),
+            operation,
             tag: KeyTag(7),
-            fee: 100,
+            fee: 1_000,
             max_time: self.closed_at() + 60,
         };
         let envelope = build(recipe).await.unwrap();

@@ -8,9 +8,12 @@ use tender_devnet::node::{DevNode, Pace};
 
 use crate::chain::Effects;
 use crate::chance::{Chance, Trace};
+use crate::fate::Mood;
 use crate::keys::Key;
+use crate::leaning::Leaning;
 use crate::net::{FIRST_SEQUENCE, channel, initial_state};
 use crate::place::Place;
+use crate::plot::Plot;
 use crate::process::{Process, Role, Site};
 use crate::promises::{self, Broken};
 use crate::support::PASSPHRASE;
@@ -21,6 +24,7 @@ const START: u64 = 1_700_000_000;
 
 pub struct World {
     pub chance: Chance,
+    pub leaning: Leaning,
     pub trace: Trace,
     pub site: Site,
     pub db: DatabaseConnection,
@@ -31,6 +35,9 @@ pub struct World {
     pub effects: Effects,
     pub view: View,
     pub step: u64,
+    pub plot: Plot,
+    /// How the network is in the next step, if the story says.
+    pub told_mood: Option<Mood>,
     /// Nothing goes wrong any more.
     pub calm: bool,
     _place: Place,
@@ -40,7 +47,7 @@ impl World {
     pub async fn new(seed: u64, told: bool) -> Self {
         let mut chance = Chance::new(seed);
         let budget = Budget {
-            transient_failures: u32::try_from(chance.between(1, 3)).unwrap(),
+            transient_failures: *chance.pick(&[1, 1, 2, 3]),
             claims: u32::try_from(chance.between(1, 3)).unwrap(),
         };
         let channels = u8::try_from(chance.between(1, 2)).unwrap();
@@ -70,6 +77,7 @@ impl World {
             keys: (0..keys)
                 .map(|number| Key::any(number, &mut chance))
                 .collect(),
+            leaning: Leaning::any(&mut chance),
             chance,
             trace: Trace::new(told),
             db: place.look().await,
@@ -79,6 +87,8 @@ impl World {
             effects: Effects::default(),
             view: View::default(),
             step: 0,
+            plot: Plot::default(),
+            told_mood: None,
             calm: false,
             _place: place,
         }
