@@ -68,7 +68,7 @@ impl Leaning {
             times,
             moods: chance.weighted(&[(30, MIXED), (35, SLOW), (25, WRONG), (10, FAIR)]),
             surges: *chance.pick(&[20, 50, 95]),
-            stories: *chance.pick(&[0, 60, 200]),
+            stories: *chance.pick(&[0, 100, 300]),
             index_lags: *chance.pick(&[0, 50, 100, 500]),
         }
     }

@@ -16,7 +16,7 @@ enum Beat {
     Leap,
     Close,
     LetGo,
-    Weather,
+    Surge,
     Found,
     Requeue,
 }
@@ -50,7 +50,7 @@ const LATE_DECISION: &[Beat] = &[
 /// An envelope arrives after a surge in which it was thought to be refused.
 const LATE_ARRIVAL: &[Beat] = &[
     Beat::Submit(hangs("sendTransaction")),
-    Beat::Weather,
+    Beat::Surge,
     Beat::Close,
     Beat::Pass(Mood::CALM),
     Beat::Pass(Mood::CALM),
@@ -58,6 +58,7 @@ const LATE_ARRIVAL: &[Beat] = &[
     Beat::Close,
     Beat::Close,
     Beat::Close,
+    Beat::LetGo,
     Beat::LetGo,
     Beat::Close,
 ];
@@ -82,7 +83,8 @@ pub struct Plot(VecDeque<Beat>);
 impl World {
     /// The story's next step, if one is played and it can be made now.
     pub fn next_of_plot(&mut self) -> Option<Step> {
-        if self.plot.0.is_empty() && self.chance.permille(self.leaning.stories) {
+        let ready = !self.view.with_status("pending").is_empty() && self.idle(Role::Worker);
+        if ready && self.plot.0.is_empty() && self.chance.permille(self.leaning.stories) {
             let stories = [LATE_DECISION, LATE_ARRIVAL, SECOND_TRY];
             let story = *self.chance.pick(&stories);
             self.plot.0.extend(story);
@@ -111,7 +113,7 @@ impl World {
             Beat::Leap => Some(self.leap()),
             Beat::Close => Some(self.close()),
             Beat::LetGo if held => Some(self.let_go()),
-            Beat::Weather => Some(Step::Weather),
+            Beat::Surge => Some(Step::Weather { surge: true }),
             Beat::Found if failed => Some(Step::Found),
             Beat::Requeue if failed => Some(self.requeue()),
             Beat::Submit(_) | Beat::Pass(_) | Beat::LetGo | Beat::Found | Beat::Requeue => None,

@@ -7,7 +7,7 @@ use crate::run::{alone, run};
 /// Seeds of a usual test run.
 const SEEDS: u64 = 300;
 
-fn setting(name: &str) -> Option<u64> {
+pub fn setting(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
     Some(
         text.parse()

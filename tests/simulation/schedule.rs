@@ -26,7 +26,7 @@ pub enum Step {
     /// A ledger closes, so many seconds after the last one.
     Close { after_s: u64 },
     /// Ledgers go wrong from now on.
-    Weather,
+    Weather { surge: bool },
     /// The caller cancels.
     Cancel(String),
     /// Staff requeue.
@@ -67,7 +67,7 @@ impl World {
             (true, 16, Self::close),
             (true, lean(Kind::Leap, 3), Self::leap),
             (true, lean(Kind::Crash, 3), Self::crash),
-            (true, lean(Kind::Weather, 3), |_| Step::Weather),
+            (true, lean(Kind::Weather, 3), Self::weather),
             (true, lean(Kind::Foreign, 1), Self::foreign),
             (failed, lean(Kind::Found, 6), |_| Step::Found),
             (pending && worker, 20, Self::submit),
@@ -178,6 +178,12 @@ impl World {
 
     pub fn requeue(&mut self) -> Step {
         Step::Requeue(self.any_with("failed"))
+    }
+
+    fn weather(&mut self) -> Step {
+        Step::Weather {
+            surge: self.chance.below(100) < self.leaning.surges,
+        }
     }
 
     fn foreign(&mut self) -> Step {

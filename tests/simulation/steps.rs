@@ -62,7 +62,7 @@ impl World {
                 self.site.node.close_ledger_at(at);
                 String::new()
             }
-            Step::Weather => self.weather(),
+            Step::Weather { surge } => self.change_weather(*surge),
             Step::Cancel(key) => self.withdraw(key).await?,
             Step::Requeue(key) => self.run_again(key).await?,
             Step::Foreign { channel } => self.use_sequence(*channel).await,
@@ -114,13 +114,13 @@ impl World {
         format!("{:?}", reply.body).chars().take(120).collect()
     }
 
-    fn weather(&mut self) -> String {
+    fn change_weather(&mut self, surge: bool) -> String {
         let ledgers = u32::try_from(self.chance.between(1, 4)).unwrap();
-        let fault = if self.chance.below(100) < self.leaning.surges {
+        let fault = if surge {
             CloseFault::FeeSurge {
                 min_bid: *self.chance.pick(&[110, 200, 900]),
-                ledgers,
-                queue_full: self.chance.permille(700),
+                ledgers: ledgers + 1,
+                queue_full: self.chance.permille(800),
             }
         } else {
             match self.chance.below(3) {
