@@ -97,17 +97,13 @@ impl Process {
 
     /// No process dates an envelope by what it saw longer ago. Its own clock, by which it tells, stands still here.
     pub fn forget_the_past(&self, node: &DevNode) {
-        let latest = node.latest().borrow().close_time;
-        let seen = node.inspect(|network| {
-            let mut ledgers = network.ledgers().rev();
-            let old = ledgers.find(|ledger| ledger.close_time() + OLDEST_S <= latest)?;
-            Some(Seen {
-                ledger: old.sequence(),
-                close_time: old.close_time(),
-            })
-        });
-        if let (Some(seen), Some(_)) = (seen, self.chain.latest()) {
-            self.chain.observe(seen);
+        let latest = *node.latest().borrow();
+        let known = self.chain.latest();
+        if known.is_some_and(|seen| seen.close_time + OLDEST_S < latest.close_time) {
+            self.chain.observe(Seen {
+                ledger: latest.sequence,
+                close_time: latest.close_time,
+            });
         }
     }
 
