@@ -114,7 +114,7 @@ impl Sender {
         }
         let change = note_answer(row, hash, operations, &sent.answer, self.delays);
         #[cfg(feature = "planted-bugs")]
-        let change = super::planted::rebuild_on_timeout(row, &sent.answer, change);
+        let change = super::planted::after_send(&self.ledger, row, &sent.answer, change).await?;
         // A stale version means that the reconciler settled the row meanwhile: the chain outranks an answer.
         step!("send.note", self.ledger.apply(change).await)?;
         Ok(())

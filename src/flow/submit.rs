@@ -121,6 +121,10 @@ impl Submitter {
             Ok(signed) => signed,
             Err(error) => return self.give_back(&claim, &error).await,
         };
+        #[cfg(feature = "planted-bugs")]
+        if super::planted::sends_first() {
+            self.sender.rpc().send(signed.hash, &signed.xdr).await;
+        }
         // An unknown commit must not be followed by a send, so the error leaves here.
         let recorded = step!(
             "submit.record",

@@ -149,7 +149,7 @@ impl Net {
 /// Sequence number of every account at the start.
 pub const FIRST_SEQUENCE: i64 = 1 << 32;
 
-fn initial_state() -> Vec<(xdr::LedgerKey, xdr::LedgerEntry)> {
+pub fn initial_state() -> Vec<(xdr::LedgerKey, xdr::LedgerEntry)> {
     let channels = (0..4).map(|number| channel(number).account());
     let accounts = channels.chain([treasury().account(), payee(), issuer()]);
     let lines = [

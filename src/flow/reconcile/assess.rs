@@ -48,6 +48,8 @@ impl Reconciler {
                 tracing::debug!(ledger = page.ledger, "a snapshot from the past is ignored");
                 continue;
             };
+            #[cfg(feature = "planted-bugs")]
+            let closed = crate::flow::planted::clock(closed);
             for (account, state) in page.accounts {
                 if let Some(lease) = open.remove(&account) {
                     let step = plan::assess(&held(&lease), state, closed.close_time);

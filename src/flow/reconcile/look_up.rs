@@ -83,6 +83,10 @@ impl Reconciler {
             ByHash::Told { written } => Ok(written),
             ByHash::NotTold => self.keep_looking(lease, snapshot).await,
             ByHash::NotIndexed => {
+                #[cfg(feature = "planted-bugs")]
+                if let Some(event) = crate::flow::planted::not_found() {
+                    return self.write(Change::new(row, event, "planted")).await;
+                }
                 self.settle_by_consumer(lease, snapshot, at_ledger, &effect)
                     .await
             }
@@ -97,6 +101,8 @@ impl Reconciler {
         snapshot: Option<&Snapshot>,
         effect: &Effect,
     ) -> Result<ByHash, ReconcileError> {
+        #[cfg(feature = "planted-bugs")]
+        let attempts = &crate::flow::planted::to_look_up(&self.ledger, row, attempts).await?;
         let looked = self.look_hashes_up(row, attempts, effect).await;
         let (place, outcome) = match conclude(&looked.findings()) {
             Conclusion::Decided(place, outcome) => (place, outcome),

@@ -52,6 +52,8 @@ impl Reconciler {
 
     /// Writes one transition; says whether it was written. Alarms follow what was written: a rival may know better.
     pub(super) async fn write(&self, change: Change) -> Result<bool, ReconcileError> {
+        #[cfg(feature = "planted-bugs")]
+        let change = crate::flow::planted::before_write(&self.ledger, change).await?;
         let (id, event) = (change.id, change.event.as_str());
         let (alarming, evidence) = (change.event.is_alarming(), change.evidence.clone());
         match step!("reconcile.write", self.ledger.apply(change).await)? {
