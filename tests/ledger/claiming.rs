@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use tender::domain::ids::{Pair, SubmissionId};
 use tender::domain::submission::{Event, Status};
 use tender::ledger::{Change, ClaimOutcome, Ledger, Rules, Submission};
+use tokio::sync::watch;
 
 use crate::bed::{Bed, ON_CHAIN, RULES, done, envelope};
 
@@ -46,15 +47,23 @@ async fn of_64_tasks_over_16_channels_no_two_get_the_same_pair(bed: Bed) {
     let rows = Arc::new(Mutex::new(rows));
     let used = Arc::new(Mutex::new(HashSet::new()));
     let busy = Arc::new(AtomicUsize::new(64));
+    let paid = watch::Sender::new(0);
     let ledgers = [bed.ledger.clone(), bed.another(RULES).await];
     let tasks: Vec<_> = (0..64)
         .map(|n| {
             let (rows, used, busy) = (Arc::clone(&rows), Arc::clone(&used), Arc::clone(&busy));
             let ledger = ledgers[n % 2].clone();
+            let paid = paid.clone();
             tokio::spawn(async move {
+                // Asking again and again would keep the other handle's writer from the lock of the file.
+                let mut freed = paid.subscribe();
                 while let Some(id) = { rows.lock().unwrap().pop() } {
-                    if !pay(&ledger, id, &used).await {
+                    freed.mark_unchanged();
+                    if pay(&ledger, id, &used).await {
+                        paid.send_modify(|count| *count += 1);
+                    } else {
                         rows.lock().unwrap().push(id);
+                        freed.changed().await.unwrap();
                     }
                 }
                 busy.fetch_sub(1, Ordering::Relaxed);
