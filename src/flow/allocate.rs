@@ -148,7 +148,7 @@ impl Allocator {
     }
 
     /// The lowest sequence that the chain has gone past though no submission holds it, if there is one. Whoever claims it
-    /// finds out by whom it was used, and nothing is paid with a later one before that.
+    /// finds out by whom it was used.
     async fn passed_by_chain(&self) -> Result<Option<i64>, LedgerError> {
         let accounts = [self.account];
         let asked = fresh::accounts(&self.rpc, &self.chain, &accounts);

@@ -124,6 +124,7 @@ impl World {
     }
 
     /// The same world, whose submissions share one account.
+    #[allow(dead_code, reason = "for the tests of a shared account")]
     pub fn serialized_by(mut self, allocator: Allocator) -> Self {
         self.submitter = self.submitter.serialized_by(allocator);
         self

@@ -1,5 +1,8 @@
 //! A Redis that forgets, is set back, is set ahead or is gone: nothing is paid twice, and the line goes on.
 
+use std::io;
+use std::sync::{Arc, Mutex};
+
 use tender::domain::operation::Asset;
 use tender::domain::submission::Status;
 use tender::flow::submit::Submitted;
@@ -60,7 +63,17 @@ async fn an_account_that_somebody_else_moved_is_set_aside_and_pays_nobody_meanwh
     net.rpc.send(theirs.hash, &theirs.xdr).await;
     line.world.close(1);
     let first = line.world.accept("first").await;
+    let lines = Lines::default();
+    let writer = lines.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_writer(move || writer.clone())
+        .finish();
+    // The test's runtime has one thread, so the subscriber of the thread sees the claim.
+    let guard = tracing::subscriber::set_default(subscriber);
     line.submit(first).await;
+    drop(guard);
+    let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    assert!(text.contains("used by somebody unknown"), "{text}");
     line.world
         .pass_until(first, |row| row.state.status == Status::Pending)
         .await;
@@ -69,4 +82,18 @@ async fn an_account_that_somebody_else_moved_is_set_aside_and_pays_nobody_meanwh
     let second = line.world.accept("second").await;
     assert_eq!(line.submit(second).await, Submitted::NoChannel);
     assert_eq!(line.world.payments().await, 1, "theirs");
+}
+
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
