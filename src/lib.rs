@@ -10,6 +10,10 @@
 //! - [`config`]: settings, read once and checked at start
 //! - [`cli`]: the commands
 //! - [`telemetry`], [`metrics`]: the log and what is counted
+//! - [`failpoint`]: where crash tests make a process die
+
+#[macro_use]
+pub mod failpoint;
 
 pub mod app;
 pub mod cli;

@@ -8,6 +8,8 @@ use tender::telemetry;
 
 #[tokio::main]
 async fn main() -> ExitCode {
+    #[cfg(feature = "failpoints")]
+    tender::failpoint::arm();
     let cli = Cli::parse();
     let source = Source::from_process(cli.env_file.as_deref());
     telemetry::start(&cli.command.log(&source));

@@ -5,11 +5,13 @@
 use std::time::Duration;
 
 use tender::config::{EmbeddedConfig, Source};
+use tender::flow::planted::{self, Bug};
 use tender::role::demo::{self, Demonstration};
 use tokio_util::sync::CancellationToken;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_pinning_the_demonstration_counts_payments_made_twice() {
+    planted::plant(Some(Bug::RebuiltOnTimeout));
     let close = Duration::from_millis(100);
     let config = EmbeddedConfig::load(&Source::default(), close).expect("defaults");
     let demonstration = Demonstration {

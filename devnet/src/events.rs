@@ -1,4 +1,4 @@
-//! The unified asset events: transfer, mint, burn and fee.
+//! The unified asset events: transfer, mint, burn, clawback, authorization and fee.
 
 use crate::xdr::{account_of, asset_code, issuer, key_bytes, list, sha256, to_bytes};
 use stellar_strkey::ed25519;
@@ -43,6 +43,31 @@ pub fn payment(
         ),
     };
     event(asset_contract(network_id, asset), topics, data)
+}
+
+/// The event of an issuer that says whether a line may send and receive.
+pub fn set_authorized(
+    network_id: &Hash,
+    asset: &Asset,
+    trustor: &AccountId,
+    authorized: bool,
+) -> ContractEvent {
+    let topics = vec![
+        symbol("set_authorized"),
+        address(trustor.clone()),
+        asset_name(asset),
+    ];
+    event(
+        asset_contract(network_id, asset),
+        topics,
+        ScVal::Bool(authorized),
+    )
+}
+
+/// The event of an issuer that takes its asset back.
+pub fn clawback(network_id: &Hash, asset: &Asset, from: AccountId, amount: i64) -> ContractEvent {
+    let topics = vec![symbol("clawback"), address(from), asset_name(asset)];
+    event(asset_contract(network_id, asset), topics, number(amount))
 }
 
 /// The event of a fee taken before anything of the ledger is applied.

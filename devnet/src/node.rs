@@ -242,8 +242,8 @@ impl DevNode {
     }
 
     /// Asks the plan of faults about a call that arrived.
-    pub(crate) fn decide_fault(&self, call: Call<'_>) -> Option<Decision> {
-        lock(&self.shared.faults).decide_scoped(call)
+    pub(crate) fn decide_faults(&self, call: Call<'_>) -> Vec<Decision> {
+        lock(&self.shared.faults).decide_all(call)
     }
 
     /// The friendbot's queue.

@@ -186,10 +186,13 @@ async fn release_one(
             "{account} is not in the pool, or does not exist on the network"
         )));
     };
-    if !ledger
-        .release_verified(account, sequence, reason.as_str())
-        .await?
-    {
+    let released = step!(
+        "channels.release",
+        ledger
+            .release_verified(account, sequence, reason.as_str())
+            .await
+    )?;
+    if !released {
         return Err(CliError::Refused(format!("{account} is not quarantined")));
     }
     println!("{account} is free, {} is next", sequence + 1);

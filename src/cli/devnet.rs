@@ -14,7 +14,7 @@ use tender_devnet::config::NetworkConfig;
 use tender_devnet::faults::{FaultPlan, MAX_LAG, MAX_PLAN_BYTES};
 use tender_devnet::node::{DevNode, Pace};
 use tender_devnet::replay;
-use tender_devnet::rpc::{FrontEnd, serve_front};
+use tender_devnet::rpc::{FrontEnd, MAX_REPLICAS, serve_front};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
@@ -92,6 +92,10 @@ pub(super) async fn run(args: DevnetArgs) -> Result<ExitCode, CliError> {
 }
 
 async fn serve(args: &DevnetArgs) -> Result<ExitCode, CliError> {
+    if args.lags.len().max(args.replica.len()) > MAX_REPLICAS {
+        let reason = format!("there can be at most {MAX_REPLICAS} replicas");
+        return Err(CliError::Refused(reason));
+    }
     let shutdown = role::shutdown_on_signal();
     let node = open(args)?;
     let (listener, address) = listen(args.bind).await?;

@@ -72,7 +72,7 @@ pub(super) async fn run(command: KeysCommand, source: &Source) -> Result<ExitCod
             }
         }
         KeysCommand::Revoke { id } => {
-            if !ledger.revoke_key(&id).await? {
+            if !step!("keys.revoke", ledger.revoke_key(&id).await)? {
                 return Err(CliError::Refused(format!("no valid key has the id {id}")));
             }
             println!("{id} is revoked");

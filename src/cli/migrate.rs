@@ -28,7 +28,7 @@ pub(super) async fn run(command: MigrateCommand, source: &Source) -> Result<Exit
     let config = StoreConfig::load(source)?;
     let ledger = app::bare_ledger(&config.database, app::staff_rules()).await?;
     match command {
-        MigrateCommand::Up => ledger.migrate_up().await?,
+        MigrateCommand::Up => step!("migrate.up", ledger.migrate_up().await)?,
         MigrateCommand::Down { steps, .. } => ledger.migrate_down(Some(steps)).await?,
         MigrateCommand::Status => {}
     }

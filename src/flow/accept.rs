@@ -41,17 +41,20 @@ pub async fn accept(
 ) -> Result<Outcome, LedgerError> {
     let payload = request.normal_form();
     let fingerprint = Fingerprint::of(&canonical(&payload));
-    let accepted = ledger
-        .accept(NewSubmission {
-            tenant: tenant.clone(),
-            key: key.clone(),
-            kind: request.operation.kind(),
-            priority: request.priority,
-            business_ref: request.business_ref.clone(),
-            payload: payload.clone(),
-            fingerprint,
-        })
-        .await?;
+    let accepted = step!(
+        "accept.ledger",
+        ledger
+            .accept(NewSubmission {
+                tenant: tenant.clone(),
+                key: key.clone(),
+                kind: request.operation.kind(),
+                priority: request.priority,
+                business_ref: request.business_ref.clone(),
+                payload: payload.clone(),
+                fingerprint,
+            })
+            .await
+    )?;
     Ok(match accepted {
         Accepted::New(row) => Outcome::New(Box::new(row)),
         Accepted::Existing(row) => compare(row, &payload, fingerprint),

@@ -59,7 +59,7 @@ impl Feed {
     /// The ledger or the queue did not answer.
     pub async fn run_once(&self) -> Result<usize, FeedError> {
         // Asked first, so that no row is marked for a queue that is away.
-        if self.queue.forgot().await? {
+        if step!("feed.forgot", self.queue.forgot().await)? {
             tracing::info!(
                 "the queue is new or lost its jobs; what was dispatched is pushed again"
             );
@@ -71,10 +71,12 @@ impl Feed {
         } else {
             self.settings.redispatch_after
         };
-        let due = self
-            .ledger
-            .take_due(self.settings.window, redispatch_after)
-            .await?;
+        let due = step!(
+            "feed.take_due",
+            self.ledger
+                .take_due(self.settings.window, redispatch_after)
+                .await
+        )?;
         let jobs: Vec<_> = due
             .into_iter()
             .map(|dispatch| Job {
@@ -83,7 +85,7 @@ impl Feed {
                 lane: dispatch.priority,
             })
             .collect();
-        let pushed = self.queue.push(&jobs).await?;
+        let pushed = step!("feed.push", self.queue.push(&jobs).await)?;
         self.doubt.store(false, Ordering::Relaxed);
         let taken = pushed.iter().filter(|pushed| **pushed == Pushed::New);
         Ok(taken.count())

@@ -132,15 +132,14 @@ pub async fn create(
     let mut scopes = scopes.to_vec();
     scopes.sort_unstable();
     scopes.dedup();
-    ledger
-        .add_key(NewKey {
-            id: id.clone(),
-            tenant: tenant.clone(),
-            secret_hash: hash(&secret),
-            scopes: scopes.iter().map(ToString::to_string).collect(),
-            name: name.to_owned(),
-        })
-        .await?;
+    let key = NewKey {
+        id: id.clone(),
+        tenant: tenant.clone(),
+        secret_hash: hash(&secret),
+        scopes: scopes.iter().map(ToString::to_string).collect(),
+        name: name.to_owned(),
+    };
+    step!("keys.create", ledger.add_key(key).await)?;
     let token = SecretString::from(format!("{PREFIX}_{id}_{secret}"));
     Ok(Issued { id, token })
 }

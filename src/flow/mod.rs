@@ -22,7 +22,7 @@ pub mod fields;
 pub mod fresh;
 pub mod keys;
 #[cfg(feature = "planted-bugs")]
-mod planted;
+pub mod planted;
 pub mod provision;
 pub mod reason;
 pub mod reconcile;

@@ -128,7 +128,7 @@ impl Provisioner {
             .filter(|account| known.iter().all(|channel| channel.account != *account))
             .collect();
         let sequences = self.accounts(&unknown, balance).await?;
-        ledger.add_channels(&sequences).await?;
+        step!("provision.add", ledger.add_channels(&sequences).await)?;
         Ok(())
     }
 
@@ -152,7 +152,7 @@ impl Provisioner {
                 creating = batch.len(),
                 "creating accounts"
             );
-            match self.create(batch, balance).await? {
+            match step!("provision.create", self.create(batch, balance).await)? {
                 Ended::Consumed => {
                     let (_, still) = self.look(batch).await?;
                     if !still.is_empty() {
@@ -204,7 +204,10 @@ impl Provisioner {
             max_time,
         })
         .await?;
-        let sent = self.rpc.send(signed.hash, &signed.xdr).await;
+        let sent = step!(
+            "provision.send",
+            self.rpc.send(signed.hash, &signed.xdr).await
+        );
         if let SendAnswer::Refused(refusal) = sent.answer {
             // Nothing else holds these bytes: a refusal of the only send of an unrecorded transaction still may race a
             // proxy's retry, so the sequence is waited for all the same unless the answer can never change.

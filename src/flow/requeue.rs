@@ -46,10 +46,8 @@ pub async fn requeue(
         if ledger.attempts(id).await?.iter().any(|one| !one.settled) {
             return Ok(Requeued::OutcomeUnknown);
         }
-        match ledger
-            .apply(staff_change(&row, Event::Requeued, reason, actor))
-            .await?
-        {
+        let change = staff_change(&row, Event::Requeued, reason, actor);
+        match step!("requeue.apply", ledger.apply(change).await)? {
             Applied::Done(row) => return Ok(Requeued::Done(row)),
             Applied::NotFound => return Ok(Requeued::NotFound),
             Applied::Stale | Applied::Illegal(_) => {}

@@ -104,7 +104,7 @@ impl Sender {
         xdr: &str,
         operations: i64,
     ) -> Result<(), SendError> {
-        let sent = self.rpc.send(hash, xdr).await;
+        let sent = step!("send.network", self.rpc.send(hash, xdr).await);
         if let Some(seen) = sent.seen {
             self.chain.observe(seen);
         }
@@ -114,9 +114,9 @@ impl Sender {
         }
         let change = note_answer(row, hash, operations, &sent.answer, self.delays);
         #[cfg(feature = "planted-bugs")]
-        let change = super::planted::rebuild_on_timeout(row, &sent.answer, change);
+        let change = super::planted::after_send(&self.ledger, row, &sent.answer, change).await?;
         // A stale version means that the reconciler settled the row meanwhile: the chain outranks an answer.
-        self.ledger.apply(change).await?;
+        step!("send.note", self.ledger.apply(change).await)?;
         Ok(())
     }
 }

@@ -125,28 +125,35 @@ impl Submitter {
         let Some(seen) = self.chain_time().await else {
             return Ok(Submitted::NoChainTime);
         };
-        let (outcome, turn) = self.claim(id).await?;
+        let (outcome, turn) = step!("submit.claim", self.claim(id).await)?;
         let claim = match outcome {
             ClaimOutcome::Claimed(claim) => claim,
             ClaimOutcome::NotDue => return Ok(Submitted::NotDue),
             ClaimOutcome::NoChannel => return Ok(Submitted::NoChannel),
         };
-        let signed = match self.build(&claim, seen).await {
+        let signed = match step!("submit.build", self.build(&claim, seen).await) {
             Ok(signed) => signed,
             Err(error) => return self.give_back(&claim, &error).await,
         };
+        #[cfg(feature = "planted-bugs")]
+        if super::planted::sends_first() {
+            self.sender.rpc().send(signed.hash, &signed.xdr).await;
+        }
         // An unknown commit must not be followed by a send, so the error leaves here.
-        match self
-            .ledger
-            .record(&claim, signed.clone().into(), seen.ledger)
-            .await?
-        {
-            Applied::Done(_) if !turn => Ok(Submitted::Recorded),
-            Applied::Done(row) => match self
-                .sender
-                .send(&row, signed.hash, &signed.xdr, signed.operations)
+        let recorded = step!(
+            "submit.record",
+            self.ledger
+                .record(&claim, signed.clone().into(), seen.ledger)
                 .await
-            {
+        )?;
+        match recorded {
+            Applied::Done(_) if !turn => Ok(Submitted::Recorded),
+            Applied::Done(row) => match step!(
+                "submit.send",
+                self.sender
+                    .send(&row, signed.hash, &signed.xdr, signed.operations)
+                    .await
+            ) {
                 Ok(()) => Ok(Submitted::Sent),
                 Err(SendError::Ledger(error)) => Err(error),
             },
@@ -226,7 +233,7 @@ impl Submitter {
             last_error: Some(error.to_string()),
             ..Change::new(&claim.submission, event, "worker")
         };
-        self.ledger.apply(change).await?;
+        step!("submit.give_back", self.ledger.apply(change).await)?;
         Ok(became)
     }
 }

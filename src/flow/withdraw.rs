@@ -47,10 +47,8 @@ pub async fn cancel(
         if ledger.attempts(id).await?.iter().any(|one| !one.settled) {
             return Ok(Withdrawn::OutcomeUnknown);
         }
-        match ledger
-            .apply(staff_change(&row, Event::Cancelled, reason, actor))
-            .await?
-        {
+        let change = staff_change(&row, Event::Cancelled, reason, actor);
+        match step!("cancel.apply", ledger.apply(change).await)? {
             Applied::Done(row) => return Ok(Withdrawn::Done(row)),
             Applied::NotFound => return Ok(Withdrawn::NotFound),
             Applied::Stale | Applied::Illegal(_) => {}

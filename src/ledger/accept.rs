@@ -79,10 +79,10 @@ async fn serve(store: &Store, batch: Vec<Caller>) {
         .map(|caller| (caller.new, caller.answer))
         .unzip();
     let news = Arc::new(news);
-    match insert(store, Arc::clone(&news)).await {
+    match step!("accept.batch", insert(store, Arc::clone(&news)).await) {
         Ok(accepted) => {
             for (answer, accepted) in answers.into_iter().zip(accepted) {
-                let _ = answer.send(Ok(accepted));
+                let _ = step!("accept.answer", answer.send(Ok(accepted)));
             }
         }
         // One row that the database refuses must not hurt the others.
@@ -178,7 +178,7 @@ async fn insert_new(
         )
         .returning_all();
     let mut rows = HashMap::new();
-    for row in tx.query_all(&insert).await? {
+    for row in step!("accept.insert", tx.query_all(&insert).await)? {
         let row = Submission::try_from(Model::from_query_result(&row, "")?)?;
         rows.insert(
             (row.tenant.as_str().to_owned(), row.key.as_str().to_owned()),

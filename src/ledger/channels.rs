@@ -145,7 +145,8 @@ async fn add(tx: &DatabaseTransaction, accounts: &[(AccountId, i64)]) -> Result<
             ])
             .map_err(|fault| LedgerError::Corrupt(fault.to_string()))?
             .on_conflict(OnConflict::column(Column::Account).do_nothing().to_owned());
-        added += tx.execute(&insert).await?.rows_affected();
+        let inserted = step!("provision.insert", tx.execute(&insert).await)?;
+        added += inserted.rows_affected();
     }
     Ok(added)
 }
@@ -161,5 +162,6 @@ async fn change<const N: usize>(
         .filter(Column::State.eq(from.as_str()))
         .into_query();
     update.values(values);
-    Ok(tx.execute(&update).await?.rows_affected() == 1)
+    let changed = step!("channels.change", tx.execute(&update).await)?;
+    Ok(changed.rows_affected() == 1)
 }

@@ -80,7 +80,10 @@ async fn claim(
         fence,
         leases: true,
     };
-    match transit(tx, rules, &row, &change, brings).await? {
+    match step!(
+        "claim.transit",
+        transit(tx, rules, &row, &change, brings).await
+    )? {
         Applied::Done(submission) => Ok(ClaimOutcome::Claimed(Box::new(Claim {
             submission: *submission,
             pair,
@@ -164,11 +167,10 @@ pub(super) async fn no_channel(
     id: SubmissionId,
 ) -> Result<ClaimOutcome, LedgerError> {
     use submission::Column as C;
-    submission::Entity::update_many()
+    let undispatch = submission::Entity::update_many()
         .filter(C::Id.eq(id.0))
         .filter(C::DispatchedAt.is_not_null())
-        .col_expr(C::DispatchedAt, Expr::val(None::<i64>))
-        .exec(tx)
-        .await?;
+        .col_expr(C::DispatchedAt, Expr::val(None::<i64>));
+    step!("claim.no_channel", undispatch.exec(tx).await)?;
     Ok(ClaimOutcome::NoChannel)
 }

@@ -98,7 +98,7 @@ async fn fresh(
         free = free.saturating_sub(found.len() as u64);
         rows.extend(found);
     }
-    mark(tx, &rows, 1).await?;
+    step!("feed.mark_fresh", mark(tx, &rows, 1).await)?;
     rows.iter()
         .map(|row| dispatch(row, row.dispatch_round + 1))
         .collect()
@@ -114,7 +114,7 @@ async fn overdue(
         .filter(Expr::cust("dispatched_at IS NOT NULL"))
         .filter(Expr::col(Column::DispatchedAt).lte(since));
     let rows = in_order(tx, query, MOST).await?;
-    mark(tx, &rows, 0).await?;
+    step!("feed.mark_overdue", mark(tx, &rows, 0).await)?;
     rows.iter()
         .map(|row| dispatch(row, row.dispatch_round))
         .collect()

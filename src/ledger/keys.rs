@@ -92,7 +92,7 @@ impl Ledger {
                             clock::now(tx),
                         ])
                         .map_err(|fault| LedgerError::Corrupt(fault.to_string()))?;
-                    tx.execute(&insert).await?;
+                    step!("keys.insert", tx.execute(&insert).await)?;
                     Ok(())
                 }
                 .boxed()
@@ -133,12 +133,11 @@ impl Ledger {
         self.store
             .write(move |tx| {
                 async move {
-                    let done = Entity::update_many()
+                    let revoke = Entity::update_many()
                         .filter(Column::Id.eq(id))
                         .filter(Column::RevokedAt.is_null())
-                        .col_expr(Column::RevokedAt, clock::now(tx))
-                        .exec(tx)
-                        .await?;
+                        .col_expr(Column::RevokedAt, clock::now(tx));
+                    let done = step!("keys.mark", revoke.exec(tx).await)?;
                     Ok(done.rows_affected == 1)
                 }
                 .boxed()

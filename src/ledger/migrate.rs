@@ -40,7 +40,7 @@ impl Ledger {
                 Box::new(|tx| {
                     async move {
                         alone(tx).await?;
-                        Ok(Migrator::up(tx, None).await?)
+                        Ok(step!("migrate.apply", Migrator::up(tx, None).await)?)
                     }
                     .boxed()
                 }),

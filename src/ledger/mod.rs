@@ -24,6 +24,8 @@ mod list;
 mod lookup;
 mod migrate;
 mod observer;
+#[cfg(feature = "planted-bugs")]
+pub mod planted;
 mod progress;
 mod read;
 mod reader;

@@ -120,7 +120,7 @@ async fn note(tx: &DatabaseTransaction, pass: Pass) -> Result<(), LedgerError> {
                 .update_columns(rest)
                 .to_owned(),
         );
-    tx.execute(&insert).await?;
+    step!("progress.insert", tx.execute(&insert).await)?;
     Ok(())
 }
 

@@ -28,7 +28,7 @@ pub(super) async fn carry_out(
             match after.pair {
                 _ if before.state.holds_pair => {}
                 Some(_) if !done.leases => {}
-                Some(pair) => lease(tx, after, pair).await?,
+                Some(pair) => step!("pair.lease", lease(tx, after, pair).await)?,
                 None => return Err(broken(after, "a claim without a pair")),
             }
             continue;
@@ -42,7 +42,9 @@ pub(super) async fn carry_out(
         match given(done, held)? {
             None => {}
             Some(Given::Free(freed)) => free.push(freed),
-            Some(Given::Quarantine(pair, reason)) => quarantine(tx, before, pair, reason).await?,
+            Some(Given::Quarantine(pair, reason)) => {
+                step!("pair.quarantine", quarantine(tx, before, pair, reason).await)?;
+            }
         }
     }
     settle(tx, &settled).await?;
@@ -149,14 +151,13 @@ async fn settle(
                 .add(C::Sequence.eq(pair.sequence)),
         )
     });
-    attempt::Entity::update_many()
+    let update = attempt::Entity::update_many()
         // Says nothing new, but lets the index find the rows however many pairs there are.
         .filter(C::SubmissionId.is_in(pairs.iter().map(|(id, _)| id.0)))
         .filter(of_pairs)
         .filter(C::Settled.eq(false))
-        .col_expr(C::Settled, Expr::val(true))
-        .exec(tx)
-        .await?;
+        .col_expr(C::Settled, Expr::val(true));
+    step!("pair.settle", update.exec(tx).await)?;
     Ok(())
 }
 
@@ -190,7 +191,7 @@ async fn set_free(tx: &DatabaseTransaction, freed: &[Freed]) -> Result<(), Ledge
         .value(C::NextSequence, sequences)
         .returning(Query::returning().column(C::Account));
     let mut leased = HashSet::new();
-    for row in tx.query_all(&update).await? {
+    for row in step!("pair.free", tx.query_all(&update).await)? {
         leased.insert(row.try_get_by_index::<String>(0)?);
     }
     let shared = freed

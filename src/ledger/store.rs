@@ -71,14 +71,13 @@ async fn on_postgres<T>(
     work: Work<T>,
 ) -> Result<T, LedgerError> {
     let silent = || LedgerError::Unavailable("the database does not answer".to_owned());
-    let tx = timeout(WORK_LIMIT, on_a_live_connection(|| pool.begin()))
-        .await
-        .map_err(|_| silent())??;
-    match timeout(limit, work(&tx))
-        .await
-        .unwrap_or_else(|_| Err(silent()))
-    {
-        Ok(value) => match timeout(COMMIT_LIMIT, tx.commit()).await {
+    let tx = step!(
+        "store.begin",
+        timeout(WORK_LIMIT, on_a_live_connection(|| pool.begin())).await
+    )
+    .map_err(|_| silent())??;
+    match step!("store.work", timeout(limit, work(&tx)).await).unwrap_or_else(|_| Err(silent())) {
+        Ok(value) => match step!("store.commit", timeout(COMMIT_LIMIT, tx.commit()).await) {
             Ok(Ok(())) => Ok(value),
             Ok(Err(error)) => Err(LedgerError::CommitUnknown(error.to_string())),
             Err(_) => Err(LedgerError::CommitUnknown(
@@ -87,7 +86,7 @@ async fn on_postgres<T>(
         },
         Err(error) => {
             // Without an answer the transaction ends with its connection.
-            let _ = timeout(COMMIT_LIMIT, tx.rollback()).await;
+            let _ = step!("store.rollback", timeout(COMMIT_LIMIT, tx.rollback()).await);
             Err(error)
         }
     }

@@ -196,7 +196,7 @@ async fn move_row<'a>(
         Err(illegal) => return Ok(Err(Applied::Illegal(illegal))),
     };
     let update = update(tx, rules, row, &next, change, brings);
-    let Some(written) = tx.query_one(&update).await? else {
+    let Some(written) = step!("transition.update", tx.query_one(&update).await)? else {
         return Ok(Err(Applied::Stale));
     };
     let after = Submission::try_from(Model::from_query_result(&written, "")?)?;
@@ -222,7 +222,7 @@ async fn conclude(tx: &DatabaseTransaction, moves: &[Move<'_>]) -> Result<(), Le
     if moves.is_empty() {
         return Ok(());
     }
-    release::carry_out(tx, moves).await?;
+    step!("transition.pairs", release::carry_out(tx, moves).await)?;
     recording::log(tx, moves).await
 }
 

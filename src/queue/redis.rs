@@ -144,7 +144,7 @@ impl Redis {
                     let job = &jobs[*place];
                     call.arg(job.id.as_str()).arg(job.submission.to_string());
                 }
-                let new: Vec<bool> = self.call(&call).await?;
+                let new: Vec<bool> = step!("queue.push", self.call(&call).await)?;
                 for (place, new) in places.iter().zip(new) {
                     if new {
                         pushed[*place] = Pushed::New;
@@ -162,8 +162,10 @@ impl Redis {
                 add_lane(&mut call, self.keys(*lane));
             }
             call.arg(millis(LEASE));
-            let Some((lane, id, submission)) =
-                self.call::<Option<(usize, String, String)>>(&call).await?
+            let Some((lane, id, submission)) = step!(
+                "queue.take",
+                self.call::<Option<(usize, String, String)>>(&call).await
+            )?
             else {
                 return Ok(None);
             };
@@ -193,14 +195,14 @@ impl Redis {
     }
 
     pub(super) async fn finish(&self, job: &Job) -> Result<(), QueueError> {
-        self.forget(job.lane, job.id.as_str()).await
+        step!("queue.finish", self.forget(job.lane, job.id.as_str()).await)
     }
 
     pub(super) async fn give_back(&self, job: &Job) -> Result<(), QueueError> {
         let mut call = self.0.scripts.give_back.prepare_invoke();
         add_lane(&mut call, self.keys(job.lane));
         call.arg(job.id.as_str()).arg(&self.0.channel);
-        self.call::<u64>(&call).await.map(drop)
+        step!("queue.give_back", self.call::<u64>(&call).await).map(drop)
     }
 
     /// Renews the leases of what runs here, brings back what runs nowhere, and wakes the workers here if jobs wait.
@@ -214,7 +216,7 @@ impl Redis {
         for (id, lane) in running {
             call.arg(index(*lane)).arg(id.as_str());
         }
-        let (back, waiting): (u64, u64) = self.call(&call).await?;
+        let (back, waiting): (u64, u64) = step!("queue.beat", self.call(&call).await)?;
         if back > 0 {
             tracing::warn!(jobs = back, "leases lapsed; the jobs wait again");
         }
@@ -227,7 +229,7 @@ impl Redis {
     pub(super) async fn forgot(&self) -> Result<bool, QueueError> {
         let mut call = self.0.scripts.remember.prepare_invoke();
         call.key(&self.0.mark);
-        self.call(&call).await
+        step!("queue.remember", self.call(&call).await)
     }
 
     pub(super) async fn draw(&self, draw: Draw) -> Result<Drawn, QueueError> {

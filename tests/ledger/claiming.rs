@@ -155,6 +155,9 @@ async fn a_row_that_holds_a_pair_keeps_it(bed: Bed) {
     let id = bed.accept("key").await.id;
     let first = bed.claim(id).await;
     bed.apply(&first.submission, Event::ClaimLapsed).await;
+    let again = bed.claim(id).await;
+    assert_eq!(again.pair, first.pair);
+    bed.apply(&again.submission, Event::ClaimLapsed).await;
     // Not due before its back-off is over, by the database's clock.
     assert!(matches!(
         bed.ledger.claim(id).await.unwrap(),

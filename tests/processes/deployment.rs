@@ -47,8 +47,8 @@ pub struct Deployment {
     pub ledger: Ledger,
     /// Secrets of the channel accounts.
     pub channel_seed: String,
-    token: String,
-    settings: BTreeMap<&'static str, String>,
+    pub token: String,
+    pub settings: BTreeMap<&'static str, String>,
 }
 
 /// An API process and where it listens.

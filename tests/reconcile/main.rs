@@ -9,6 +9,7 @@
 
 mod consumers;
 mod faults;
+mod incidents;
 #[path = "../stellar/net.rs"]
 #[allow(dead_code, reason = "shared with the tests of the client")]
 mod net;

@@ -18,6 +18,8 @@ use tender::ledger::{Channel, Ledger, Rules, Submission};
 use tender::stellar::keyring::{Identity, KeyRing};
 use tender::stellar::rpc::{Rpc, Seen};
 use tender_devnet::node::DevNode;
+use tender_devnet::rpc::{FrontEnd, serve_front};
+use tokio::net::TcpListener;
 
 use crate::net::{CLOSE_S, FIRST_SEQUENCE, Net, channel, payee, treasury};
 use crate::support::{NEVER, Reply, Server};
@@ -96,12 +98,30 @@ impl World {
     }
 
     pub async fn with_nodes(nodes: usize, channels: u8) -> Self {
-        let net = Net::start().await;
+        Self::of(Net::start().await, nodes, channels).await
+    }
+
+    /// So many nodes of that network.
+    pub async fn of(net: Net, nodes: usize, channels: u8) -> Self {
         let mut fronts = Vec::new();
         for _ in 0..nodes {
             fronts.push(Node::of(&net).await);
         }
         let urls: Vec<_> = fronts.iter().map(|node| node.server.url()).collect();
+        Self::over(net, fronts, &urls, channels).await
+    }
+
+    /// One address, behind which that front end of the network's node makes calls and ledgers go wrong.
+    pub async fn behind(channels: u8, front: impl FnOnce(FrontEnd) -> FrontEnd) -> Self {
+        let net = Net::start().await;
+        let front = front(FrontEnd::new(net.node.clone()));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        tokio::spawn(serve_front(front, listener, std::future::pending()));
+        Self::over(net, Vec::new(), &[url], channels).await
+    }
+
+    async fn over(net: Net, nodes: Vec<Node>, urls: &[String], channels: u8) -> Self {
         let directory = TempDir::new().unwrap();
         let database = format!("sqlite://{}", directory.path().join("ledger").display());
         let ledger = Ledger::connect(&database, 2, rules()).await.unwrap();
@@ -110,11 +130,11 @@ impl World {
             .map(|number| (channel(number).account(), FIRST_SEQUENCE))
             .collect();
         ledger.add_channels(&pool).await.unwrap();
-        let rpc = Rpc::new(net.id.clone(), &urls, NEVER, NEVER).unwrap();
+        let rpc = Rpc::new(net.id.clone(), urls, SEND_TIMEOUT, NEVER).unwrap();
         let (submitter, reconciler) = parts(&net, &ledger, rpc, channels);
         Self {
             net,
-            nodes: fronts,
+            nodes,
             ledger,
             submitter,
             reconciler,
@@ -237,6 +257,9 @@ impl World {
         ours.count()
     }
 }
+
+/// How long the answer to a send is waited for: no test needs a later one.
+const SEND_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Lifetime of an envelope.
 pub const TIMEOUT_S: u64 = 120;

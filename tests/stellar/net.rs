@@ -78,7 +78,13 @@ pub struct Net {
 
 impl Net {
     pub async fn start() -> Self {
+        Self::with_clock(0).await
+    }
+
+    /// A network whose clock is so many seconds ahead of this host's, or behind it.
+    pub async fn with_clock(ahead: i64) -> Self {
         let mut config = NetworkConfig::development(PASSPHRASE);
+        config.start_close_time = config.start_close_time.strict_add_signed(ahead);
         config.initial_state = initial_state();
         let node = DevNode::start(config, Pace::ByHand);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -143,7 +149,7 @@ impl Net {
 /// Sequence number of every account at the start.
 pub const FIRST_SEQUENCE: i64 = 1 << 32;
 
-fn initial_state() -> Vec<(xdr::LedgerKey, xdr::LedgerEntry)> {
+pub fn initial_state() -> Vec<(xdr::LedgerKey, xdr::LedgerEntry)> {
     let channels = (0..4).map(|number| channel(number).account());
     let accounts = channels.chain([treasury().account(), payee(), issuer()]);
     let lines = [

@@ -166,6 +166,11 @@ impl Process {
         self.child.expect_exit()
     }
 
+    /// Its exit status, if it ends within `patience`.
+    pub fn wait(&mut self, patience: Duration) -> Option<ExitStatus> {
+        self.child.wait(patience)
+    }
+
     /// Ends it with SIGKILL, in the middle of whatever it does.
     pub fn kill9(&mut self) {
         self.child.kill();

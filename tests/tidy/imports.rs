@@ -10,6 +10,7 @@ use crate::{
 /// Every module at the top of `src/`, and the modules it may name besides itself. A new module gets its line here.
 const DIRECTIONS: &[(&str, &[&str])] = &[
     ("domain", &[]),
+    ("failpoint", &[]),
     ("config", &["domain"]),
     ("ledger", &["config", "domain"]),
     ("queue", &["config", "domain"]),

@@ -10,6 +10,7 @@
 )]
 
 mod code;
+mod documents;
 mod domain;
 mod imports;
 mod length;

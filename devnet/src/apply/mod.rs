@@ -3,20 +3,23 @@
 mod account_merge;
 mod bump_sequence;
 mod change_trust;
+mod clawback;
 mod create_account;
 mod payment;
 mod set_options;
 mod sponsoring;
+mod trust_flags;
 
 use crate::entries::LedgerParams;
 use crate::state::LedgerState;
 use crate::xdr::account_of;
 use std::collections::BTreeMap;
 use stellar_xdr::{
-    AccountEntry, AccountId, AccountMergeResult, BeginSponsoringFutureReservesResult,
-    BumpSequenceResult, ChangeTrustAsset, ChangeTrustResult, ContractEvent, CreateAccountResult,
-    EndSponsoringFutureReservesResult, Hash, Memo, MuxedAccount, Operation, OperationBody,
-    OperationResult, OperationResultTr, OperationType, PaymentResult, SetOptionsResult,
+    AccountEntry, AccountId, AccountMergeResult, AllowTrustResult,
+    BeginSponsoringFutureReservesResult, BumpSequenceResult, ChangeTrustAsset, ChangeTrustResult,
+    ClawbackResult, ContractEvent, CreateAccountResult, EndSponsoringFutureReservesResult, Hash,
+    Memo, MuxedAccount, Operation, OperationBody, OperationResult, OperationResultTr,
+    OperationType, PaymentResult, SetOptionsResult, SetTrustLineFlagsResult,
 };
 
 /// How much signing weight something needs.
@@ -88,13 +91,15 @@ pub fn unsupported(operations: &[Operation]) -> Option<OperationType> {
         | OperationBody::SetOptions(_)
         | OperationBody::AccountMerge(_)
         | OperationBody::BumpSequence(_)
+        | OperationBody::AllowTrust(_)
+        | OperationBody::SetTrustLineFlags(_)
+        | OperationBody::Clawback(_)
         | OperationBody::BeginSponsoringFutureReserves(_)
         | OperationBody::EndSponsoringFutureReserves => true,
         OperationBody::ChangeTrust(op) => !matches!(op.line, ChangeTrustAsset::PoolShare(_)),
         OperationBody::PathPaymentStrictReceive(_)
         | OperationBody::ManageSellOffer(_)
         | OperationBody::CreatePassiveSellOffer(_)
-        | OperationBody::AllowTrust(_)
         | OperationBody::Inflation
         | OperationBody::ManageData(_)
         | OperationBody::ManageBuyOffer(_)
@@ -102,9 +107,7 @@ pub fn unsupported(operations: &[Operation]) -> Option<OperationType> {
         | OperationBody::CreateClaimableBalance(_)
         | OperationBody::ClaimClaimableBalance(_)
         | OperationBody::RevokeSponsorship(_)
-        | OperationBody::Clawback(_)
         | OperationBody::ClawbackClaimableBalance(_)
-        | OperationBody::SetTrustLineFlags(_)
         | OperationBody::LiquidityPoolDeposit(_)
         | OperationBody::LiquidityPoolWithdraw(_)
         | OperationBody::InvokeHostFunction(_)
@@ -120,7 +123,9 @@ pub fn threshold(operation: &Operation) -> Threshold {
     match &operation.body {
         OperationBody::SetOptions(op) => set_options::threshold(op),
         OperationBody::AccountMerge(_) => Threshold::High,
-        OperationBody::BumpSequence(_) => Threshold::Low,
+        OperationBody::BumpSequence(_)
+        | OperationBody::AllowTrust(_)
+        | OperationBody::SetTrustLineFlags(_) => Threshold::Low,
         _ => Threshold::Medium,
     }
 }
@@ -140,6 +145,11 @@ pub fn default_result(operation: &Operation) -> OperationResult {
         OperationBody::BumpSequence(_) => {
             OperationResultTr::BumpSequence(BumpSequenceResult::Success)
         }
+        OperationBody::AllowTrust(_) => OperationResultTr::AllowTrust(AllowTrustResult::Success),
+        OperationBody::SetTrustLineFlags(_) => {
+            OperationResultTr::SetTrustLineFlags(SetTrustLineFlagsResult::Success)
+        }
+        OperationBody::Clawback(_) => OperationResultTr::Clawback(ClawbackResult::Success),
         OperationBody::BeginSponsoringFutureReserves(_) => {
             OperationResultTr::BeginSponsoringFutureReserves(
                 BeginSponsoringFutureReservesResult::Success,
@@ -164,6 +174,9 @@ pub fn check(operation: &Operation, source: &AccountId) -> Result<(), Failed> {
         OperationBody::ChangeTrust(op) => change_trust::check(op, source),
         OperationBody::AccountMerge(destination) => account_merge::check(destination, source),
         OperationBody::BumpSequence(op) => bump_sequence::check(op),
+        OperationBody::AllowTrust(op) => trust_flags::check_allow(op, source),
+        OperationBody::SetTrustLineFlags(op) => trust_flags::check_set(op, source),
+        OperationBody::Clawback(op) => clawback::check(op, source),
         OperationBody::BeginSponsoringFutureReserves(op) => sponsoring::check(op, source),
         OperationBody::EndSponsoringFutureReserves => Ok(()),
         _ => Err(Box::new(OperationResult::OpNotSupported)),
@@ -186,6 +199,9 @@ pub fn apply(operation: &Operation, context: &mut Context<'_>) -> Result<Operati
             return account_merge::apply(destination, context);
         }
         OperationBody::BumpSequence(op) => bump_sequence::apply(op, context),
+        OperationBody::AllowTrust(op) => trust_flags::allow(op, context)?,
+        OperationBody::SetTrustLineFlags(op) => trust_flags::set(op, context)?,
+        OperationBody::Clawback(op) => clawback::apply(op, context)?,
         OperationBody::BeginSponsoringFutureReserves(op) => sponsoring::begin(op, context)?,
         OperationBody::EndSponsoringFutureReserves => sponsoring::end(context)?,
         _ => return Err(Box::new(OperationResult::OpNotSupported)),

@@ -85,8 +85,9 @@ pub enum Fault {
         /// Whether the node took the envelope.
         taken: bool,
     },
-    /// `sendTransaction` refuses with `txBAD_SEQ`, without taking the envelope, while the ledger with the transaction of
-    /// the sequence number before is less than that many ledgers old. Other envelopes are judged as always.
+    /// `sendTransaction` refuses with `txBAD_SEQ`, without taking the envelope, while the last transaction of its source
+    /// is less than that many ledgers old: the one after it, as a node does that has not seen it yet, and the same one
+    /// again, as a node does that never banned it. Other envelopes are judged as always.
     BadSequence {
         /// For how many ledgers.
         ledgers: u32,

@@ -1,9 +1,10 @@
 //! What goes wrong on purpose.
 //!
 //! A [`FaultPlan`] is a list of [`Rule`]s. A rule either picks calls and says how their answers go wrong, or picks
-//! ledgers and says how their closes do. Picking is a pure function of the plan's seed and of what was asked before, so
-//! the same plan and the same calls in the same order give the same faults. Whoever answers calls ([`crate::rpc::FrontEnd`])
-//! and closes ledgers ([`crate::node::DevNode`]) asks the plan and applies what it says.
+//! ledgers and says how their closes do. Faults add up: a late answer may also be wrong, and an envelope whose answer is
+//! lost may also be held back. Picking is a pure function of the plan's seed and of what was asked before, so the same
+//! plan and the same calls in the same order give the same faults. Whoever answers calls ([`crate::rpc::FrontEnd`]) and
+//! closes ledgers ([`crate::node::DevNode`]) asks the plan and applies what it says.
 //!
 //! A fault never breaks the chain's own rules: whatever a client is told, a transaction is in a ledger at most once, in
 //! its bounds and with its sequence number. A node that claims a success that never was is not among the faults.

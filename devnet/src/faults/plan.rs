@@ -49,7 +49,7 @@ pub struct FaultReport {
     pub rules: Vec<RuleReport>,
 }
 
-/// What was decided about a call.
+/// One thing that was decided about a call.
 #[derive(Clone, Debug)]
 pub(crate) struct Decision {
     pub fault: Fault,
@@ -57,7 +57,7 @@ pub(crate) struct Decision {
     pub scope: Option<HashScope>,
 }
 
-/// What goes wrong: a list of rules, of which the first that picks a call decides about it.
+/// What goes wrong: a list of rules. All that pick a call apply to it; where two contradict each other, the earlier one does.
 #[derive(Clone, Debug)]
 pub struct FaultPlan {
     losses: SeededLosses,
@@ -124,27 +124,29 @@ impl FaultPlan {
         self.losses.concerns(method) || self.rules.iter().any(|rule| rule.concerns(method))
     }
 
-    /// Decides about one call and keeps count.
+    /// Decides about one call and keeps count: the first of its faults.
     pub fn decide(&mut self, call: Call<'_>) -> Option<Fault> {
-        self.decide_scoped(call).map(|decision| decision.fault)
+        let decided = self.decide_all(call);
+        decided.first().map(|decision| decision.fault)
     }
 
-    pub(crate) fn decide_scoped(&mut self, call: Call<'_>) -> Option<Decision> {
-        let mut decided = self
-            .losses
-            .decide(call)
-            .map(|fault| Decision { fault, scope: None });
+    /// Decides about one call and keeps count: all its faults, in the order of their rules.
+    pub(crate) fn decide_all(&mut self, call: Call<'_>) -> Vec<Decision> {
+        let lost = self.losses.decide(call);
+        let mut decided: Vec<Decision> = lost
+            .map(|fault| Decision { fault, scope: None })
+            .into_iter()
+            .collect();
         for (rule, report) in self.rules.iter_mut().zip(&mut self.report.rules) {
-            // Every rule counts every call it is about, whichever rule decides.
             let fault = rule.call(call.method, call.hash);
             report.matched = rule.matched;
-            if let (None, Some(fault)) = (&decided, fault) {
+            if let Some(fault) = fault {
                 report.fired += 1;
                 let scope = Some(rule.scope.clone());
-                decided = Some(Decision { fault, scope });
+                decided.push(Decision { fault, scope });
             }
         }
-        if let Some(decision) = &decided {
+        for decision in &decided {
             self.note(decision.fault, call.hash);
         }
         decided

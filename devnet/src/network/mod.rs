@@ -197,11 +197,12 @@ impl Network {
     }
 
     /// Whether the last transaction of an envelope's source got into a ledger less than `ledgers` ago and the envelope has
-    /// the sequence number after it.
+    /// its sequence number or the one after it.
     pub(crate) fn follows_within(&self, tx: &Submitted, ledgers: u32) -> bool {
         self.state.account(tx.source()).is_some_and(|account| {
             let used_in = extension_v3(account).map_or(0, |v3| v3.seq_ledger);
-            account.seq_num.0.checked_add(1) == Some(tx.sequence())
+            let ahead = tx.sequence().checked_sub(account.seq_num.0);
+            matches!(ahead, Some(0 | 1))
                 && used_in > 0
                 && self.latest_ledger() < used_in.saturating_add(ledgers)
         })

@@ -5,10 +5,10 @@
 //! can use it as it is; [`super::serve_front`] puts it on a port.
 
 use super::error::RpcError;
-use super::garble::{self, wrong_hash};
+use super::garble::{Garble, wrong_hash};
 use super::jsonrpc;
 use super::{IndexLag, Method, SendManner, Sight, Surroundings, asked_hash, hash_of_params};
-use crate::faults::{Call, Decision, Fault, FaultPlan, FaultReport, HashScope, Loss};
+use crate::faults::{Call, Decision, Fault, FaultPlan, FaultReport, Loss};
 use crate::node::DevNode;
 use crate::past::MAX_LAG;
 use serde_json::Value;
@@ -74,7 +74,7 @@ struct Shared {
 pub(super) struct Called {
     pub delay: Duration,
     pub result: Result<Result<Value, RpcError>, Lost>,
-    pub garbled: Option<garble::Garble>,
+    pub garbled: Option<Garble>,
 }
 
 impl FrontEnd {
@@ -108,7 +108,7 @@ impl FrontEnd {
         self.with_shared(lags, faults)
     }
 
-    /// The same with faults of its own; calls they spare are decided about by the node's plan. Rules about ledgers do
+    /// The same with faults of its own, which go before those of the node's plan. Rules about ledgers do
     /// nothing here: those belong to the node.
     #[must_use]
     pub fn with_faults(self, plan: FaultPlan) -> Self {
@@ -164,13 +164,13 @@ impl FrontEnd {
         })
     }
 
-    fn decide(&self, method: Method, params: &Value) -> Option<Decision> {
+    fn decide(&self, method: Method, params: &Value) -> Vec<Decision> {
         let own = self.shared.faults.as_ref().map(|plan| {
             let plan = plan.lock().unwrap_or_else(PoisonError::into_inner);
             plan.concerns(method)
         });
         if own != Some(true) && !self.node.faults_concern(method) {
-            return None;
+            return Vec::new();
         }
         let hash = match method {
             Method::SendTransaction => {
@@ -190,11 +190,12 @@ impl FrontEnd {
         };
         let hash = hash.as_ref();
         let call = Call { method, hash };
-        let own = self.shared.faults.as_ref().and_then(|plan| {
+        let mut decided = self.shared.faults.as_ref().map_or_else(Vec::new, |plan| {
             let mut plan = plan.lock().unwrap_or_else(PoisonError::into_inner);
-            plan.decide_scoped(call)
+            plan.decide_all(call)
         });
-        own.or_else(|| self.node.decide_fault(call))
+        decided.extend(self.node.decide_faults(call));
+        decided
     }
 
     /// One call, with what goes wrong with it.
@@ -203,7 +204,8 @@ impl FrontEnd {
             return Called::proper(Err(RpcError::method_not_found(method)));
         };
         self.node.count(method);
-        let decision = self.decide(method, &params);
+        let decisions = self.decide(method, &params);
+        let mut called = Called::proper(Err(RpcError::internal("not answered")));
         let mut surroundings = Surroundings {
             friendbot_url: friendbot_url.map(str::to_owned),
             sight: Sight {
@@ -212,15 +214,25 @@ impl FrontEnd {
             },
             ..Surroundings::default()
         };
-        let Some(Decision { fault, scope }) = decision else {
-            return Called::proper(self.node.answer(method, params, surroundings));
-        };
-        if let Fault::AnswerLostBeforeAccept(loss) = fault {
-            return Called::lost(loss);
+        // The later ones first, so that the earlier ones have their way.
+        for decision in decisions.iter().rev() {
+            called.befall(decision.fault);
+            distort(&mut surroundings, decision);
         }
-        distort(&mut surroundings, fault, scope);
+        let lost = decisions.iter().find_map(|decision| loss(decision.fault));
+        if let Some((loss, false)) = lost {
+            called.result = lose(loss);
+            return called;
+        }
         let answer = self.node.answer(method, params, surroundings);
-        after(fault, answer)
+        let mut faults = decisions.iter().map(|decision| decision.fault);
+        called.result = match lost {
+            // Nobody will see what the network said.
+            Some((loss, _)) => lose(loss),
+            None if faults.any(|fault| fault == Fault::WrongHash) => Ok(answer.map(wrong_hash)),
+            None => Ok(answer),
+        };
+        called
     }
 }
 
@@ -233,19 +245,49 @@ impl Called {
         }
     }
 
-    fn lost(loss: Loss) -> Self {
-        Self {
-            delay: Duration::ZERO,
-            result: lost(loss),
-            garbled: None,
+    /// What a fault does to an answer on its way.
+    fn befall(&mut self, fault: Fault) {
+        match fault {
+            Fault::Slow { ms } => self.delay = Duration::from_millis(ms.into()),
+            Fault::Malformed(kind) => self.garbled = Some(Garble::Malformed(kind)),
+            Fault::Oversized { bytes } => self.garbled = Some(Garble::Padded(bytes)),
+            Fault::AnswerLostAfterAccept(_)
+            | Fault::AnswerLostBeforeAccept(_)
+            | Fault::UnknownStatus { .. }
+            | Fault::TryAgainLater { .. }
+            | Fault::BadSequence { .. }
+            | Fault::Held { .. }
+            | Fault::IndexLag { .. }
+            | Fault::Lag { .. }
+            | Fault::ShortHistory { .. }
+            | Fault::WrongHash => {}
         }
     }
 }
 
-/// What a fault does to a call before it is answered.
-fn distort(surroundings: &mut Surroundings, fault: Fault, scope: Option<HashScope>) {
-    let says = |status, taken| SendManner::Says { status, taken };
+/// The loss that a fault is, and whether the call is done all the same.
+fn loss(fault: Fault) -> Option<(Loss, bool)> {
     match fault {
+        Fault::AnswerLostAfterAccept(loss) => Some((loss, true)),
+        Fault::AnswerLostBeforeAccept(loss) => Some((loss, false)),
+        Fault::UnknownStatus { .. }
+        | Fault::TryAgainLater { .. }
+        | Fault::BadSequence { .. }
+        | Fault::Held { .. }
+        | Fault::IndexLag { .. }
+        | Fault::Lag { .. }
+        | Fault::ShortHistory { .. }
+        | Fault::Slow { .. }
+        | Fault::WrongHash
+        | Fault::Malformed(_)
+        | Fault::Oversized { .. } => None,
+    }
+}
+
+/// What a fault does to a call before it is answered.
+fn distort(surroundings: &mut Surroundings, decision: &Decision) {
+    let says = |status, taken| SendManner::Says { status, taken };
+    match decision.fault {
         Fault::UnknownStatus { taken } => surroundings.manner = says(UNKNOWN_STATUS, taken),
         Fault::TryAgainLater { taken } => surroundings.manner = says("TRY_AGAIN_LATER", taken),
         Fault::BadSequence { ledgers } => {
@@ -255,7 +297,10 @@ fn distort(surroundings: &mut Surroundings, fault: Fault, scope: Option<HashScop
             surroundings.manner = SendManner::Held { until, dropped };
         }
         Fault::IndexLag { ledgers } => {
-            surroundings.sight.index = Some(IndexLag { ledgers, scope });
+            surroundings.sight.index = Some(IndexLag {
+                ledgers,
+                scope: decision.scope.clone(),
+            });
         }
         Fault::Lag { ledgers } => surroundings.sight.lag = ledgers,
         Fault::ShortHistory { ledgers } => surroundings.sight.history = Some(ledgers),
@@ -268,42 +313,8 @@ fn distort(surroundings: &mut Surroundings, fault: Fault, scope: Option<HashScop
     }
 }
 
-/// What a fault does to the answer of a call.
-fn after(fault: Fault, answer: Result<Value, RpcError>) -> Called {
-    let proper = Called::proper(answer);
-    match fault {
-        // Nobody will see what the network said.
-        Fault::AnswerLostAfterAccept(loss) | Fault::AnswerLostBeforeAccept(loss) => {
-            Called::lost(loss)
-        }
-        Fault::Slow { ms } => Called {
-            delay: Duration::from_millis(ms.into()),
-            ..proper
-        },
-        Fault::WrongHash => Called {
-            result: proper.result.map(|answer| answer.map(wrong_hash)),
-            ..proper
-        },
-        Fault::Malformed(kind) => Called {
-            garbled: Some(garble::Garble::Malformed(kind)),
-            ..proper
-        },
-        Fault::Oversized { bytes } => Called {
-            garbled: Some(garble::Garble::Padded(bytes)),
-            ..proper
-        },
-        Fault::UnknownStatus { .. }
-        | Fault::TryAgainLater { .. }
-        | Fault::BadSequence { .. }
-        | Fault::Held { .. }
-        | Fault::IndexLag { .. }
-        | Fault::Lag { .. }
-        | Fault::ShortHistory { .. } => proper,
-    }
-}
-
 /// What the client gets instead of an answer.
-fn lost(loss: Loss) -> Result<Result<Value, RpcError>, Lost> {
+fn lose(loss: Loss) -> Result<Result<Value, RpcError>, Lost> {
     let error = |code, message: &str| Ok(Err(RpcError::new(code, message)));
     match loss {
         Loss::Reset => Err(Lost::Reset),

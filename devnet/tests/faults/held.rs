@@ -1,12 +1,14 @@
 //! Envelopes that this node drops or never proposes, and that another one gets into a ledger later.
 
 use crate::common::{START, pay, root, signed, transaction};
-use crate::support::{Served, payment};
+use crate::support::{Served, base64, payment};
+use serde_json::json;
 use stellar_xdr::{
     LedgerBounds, Preconditions, PreconditionsV2, TimeBounds, TimePoint, TransactionEnvelope,
 };
-use tender_devnet::faults::{Fault, Release, Rule, When};
+use tender_devnet::faults::{Fault, Loss, Release, Rule, When};
 use tender_devnet::network::Network;
+use tender_devnet::rpc::Method;
 
 async fn holding(until: Release, dropped: bool) -> Served {
     let served = Served::by_hand().await;
@@ -119,4 +121,28 @@ async fn what_is_held_dies_when_its_sequence_number_is_used() {
             .sum()
     };
     assert_eq!(served.node.inspect(included), 1);
+}
+
+#[tokio::test]
+async fn a_proxy_gives_up_and_the_envelope_gets_in_much_later() {
+    let served = Served::by_hand().await;
+    let held = Fault::Held {
+        until: Release::After(5),
+        dropped: true,
+    };
+    let lost = Fault::AnswerLostAfterAccept(Loss::GatewayTimeout);
+    let rules =
+        [held, lost].map(|fault| Rule::call(fault, &[Method::SendTransaction], When::Nth(1)));
+    served.rules(rules.to_vec());
+    let envelope = payment(1, &root(), 1);
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": "sendTransaction",
+        "params": {"transaction": base64(&envelope)}});
+    assert_eq!(served.post(request.to_string()).await.status(), 504);
+    let hash = hex::encode(served.node.faults().hits[0].hash.0);
+    for _ in 0..5 {
+        served.node.close_ledger();
+        assert_eq!(served.look_up(&hash).await["status"], "NOT_FOUND");
+    }
+    served.node.close_ledger();
+    assert_eq!(served.look_up(&hash).await["status"], "SUCCESS");
 }

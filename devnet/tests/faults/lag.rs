@@ -5,7 +5,7 @@ use crate::support::{Served, base64, payment};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use stellar_xdr::{LedgerEntry, LedgerKey, OperationBody, TransactionEnvelope};
-use tender_devnet::faults::{Fault, Rule, When};
+use tender_devnet::faults::{Fault, FaultPlan, Loss, Rule, When};
 use tender_devnet::network::Network;
 use tender_devnet::node::{DevNode, Pace};
 use tender_devnet::rpc::FrontEnd;
@@ -202,4 +202,19 @@ async fn entries_of_old_ledgers_are_what_they_were() {
     let distinct: std::collections::HashSet<_> =
         snapshots.iter().map(|(_, entries)| entries.len()).collect();
     assert!(distinct.len() > 1, "accounts came and went");
+}
+
+#[tokio::test]
+async fn front_ends_have_faults_of_their_own() {
+    let node = DevNode::start(config(), Pace::ByHand);
+    let lost = Fault::AnswerLostBeforeAccept(Loss::ServiceUnavailable);
+    let plan = FaultPlan::ruled(1, vec![Rule::call(lost, &[], When::Always)]).unwrap();
+    let front = FrontEnd::new(node.clone()).with_faults(plan);
+    let broken = Served::front(front.clone()).await;
+    let sound = Served::front(FrontEnd::new(node)).await;
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": "getHealth"});
+    assert_eq!(broken.post(request.to_string()).await.status(), 503);
+    sound.call("getHealth", json!({})).await;
+    assert_eq!(front.faults().unwrap().before_accept, 1);
+    assert_eq!(sound.node.faults().before_accept, 0);
 }

@@ -22,12 +22,19 @@ const CODES: &[(Loss, i64)] = &[
 
 /// A lost send and, by a plan without faults, whether the network has it.
 async fn lose(fault: Fault) -> (Result<(u16, Value), reqwest::Error>, usize) {
+    let patience = match fault {
+        Fault::AnswerLostAfterAccept(Loss::Hang) | Fault::AnswerLostBeforeAccept(Loss::Hang) => 300,
+        _ => 30_000,
+    };
     let served = Served::by_hand().await;
     served.rules(vec![Rule::call(fault, &[], When::Nth(1))]);
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": "sendTransaction",
         "params": {"transaction": base64(&payment(1, &root(), 1))}});
     let request = served.http.post(&served.url).json(&request);
-    let sent = request.timeout(Duration::from_millis(300)).send().await;
+    let sent = request
+        .timeout(Duration::from_millis(patience))
+        .send()
+        .await;
     let seen = match sent {
         Err(error) => Err(error),
         Ok(response) => {

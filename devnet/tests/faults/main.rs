@@ -12,6 +12,7 @@ mod asking;
 #[allow(dead_code, reason = "shared with the tests of the rules")]
 #[path = "../rules/common.rs"]
 mod common;
+mod documented;
 mod held;
 mod index_lag;
 mod lag;

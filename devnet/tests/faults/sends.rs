@@ -46,10 +46,16 @@ async fn a_sequence_number_is_called_bad_while_the_one_before_is_fresh() {
     let served = Served::by_hand().await;
     let other = Key::named("other");
     served.create(1, &[&other]).await;
+    let operations = vec![crate::common::create(&other, 1_000_000_000)];
+    let first = transaction(&root(), 1, 100, operations);
+    let first = TransactionEnvelope::Tx(signed(&first, &[&root()]));
+    // It was applied, so its bytes are banned.
+    assert_eq!(served.send(&first).await["status"], "TRY_AGAIN_LATER");
     served.rules(always(Fault::BadSequence { ledgers: 3 }));
     let next = payment(2, &root(), 1);
     for _ in 0..3 {
         assert_eq!(error_code(&served.send(&next).await), "TxBadSeq");
+        assert_eq!(error_code(&served.send(&first).await), "TxBadSeq");
         assert_eq!(served.node.inspect(Network::pending), 0);
         served.node.close_ledger();
     }
@@ -110,4 +116,19 @@ async fn one_envelope_is_picked_by_its_hash() {
     let report = served.node.faults();
     assert_eq!(report.hits.len(), 1);
     assert_eq!(report.hits[0].hash, picked);
+}
+
+#[tokio::test]
+async fn of_two_faults_that_contradict_each_other_the_earlier_one_applies() {
+    let served = Served::by_hand().await;
+    let unknown = Fault::UnknownStatus { taken: false };
+    let later = Fault::TryAgainLater { taken: true };
+    served.rules(
+        [unknown, later]
+            .map(|fault| always(fault)[0].clone())
+            .to_vec(),
+    );
+    let answer = served.send(&payment(1, &root(), 1)).await;
+    assert_eq!(answer["status"], "ENQUEUED");
+    assert_eq!(served.node.inspect(Network::pending), 0);
 }

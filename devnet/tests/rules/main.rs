@@ -10,7 +10,9 @@
 mod common;
 mod conservation;
 mod hashes;
+mod preconditions;
 mod queue;
 mod reserves;
 mod signers;
 mod throughput;
+mod trust;

@@ -52,6 +52,8 @@ impl Reconciler {
                 tracing::debug!(ledger = page.ledger, "a snapshot from the past is ignored");
                 continue;
             };
+            #[cfg(feature = "planted-bugs")]
+            let closed = crate::flow::planted::clock(closed);
             for (account, state) in page.accounts {
                 let snapshot = Snapshot {
                     ledger: page.ledger,

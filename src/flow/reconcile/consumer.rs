@@ -88,7 +88,7 @@ impl Reconciler {
             account: Some(snapshot.state),
             ..Change::new(row, Event::IdlePairConsumed(consumer), "reconciler")
         };
-        self.write(change).await
+        step!("reconcile.idle_consumed", self.write(change).await)
     }
 
     /// As far as scans have come: they go on aside.
@@ -177,6 +177,6 @@ impl Reconciler {
             account: Some(snapshot.state),
             ..Change::new(&lease.submission, Event::ConsumedByForeign, "reconciler")
         };
-        self.write(change).await
+        step!("reconcile.set_aside", self.write(change).await)
     }
 }

@@ -70,7 +70,10 @@ impl Reconciler {
         let Some(effect) = self.expected(row) else {
             return Ok(false);
         };
-        match self.settle_by_hash(row, attempts, None, &effect).await? {
+        match step!(
+            "reconcile.late",
+            self.settle_by_hash(row, attempts, None, &effect).await
+        )? {
             ByHash::Told { written } => Ok(written),
             ByHash::NotTold | ByHash::NotIndexed => Ok(false),
         }

@@ -83,6 +83,10 @@ impl Reconciler {
             ByHash::Told { written } => Ok(written),
             ByHash::NotTold => self.keep_looking(lease, snapshot).await,
             ByHash::NotIndexed => {
+                #[cfg(feature = "planted-bugs")]
+                if let Some(event) = crate::flow::planted::not_found() {
+                    return self.write(Change::new(row, event, "planted")).await;
+                }
                 self.settle_by_consumer(lease, snapshot, at_ledger, &effect)
                     .await
             }
@@ -97,6 +101,8 @@ impl Reconciler {
         snapshot: Option<&Snapshot>,
         effect: &Effect,
     ) -> Result<ByHash, ReconcileError> {
+        #[cfg(feature = "planted-bugs")]
+        let attempts = &crate::flow::planted::to_look_up(&self.ledger, row, attempts).await?;
         let looked = self.look_hashes_up(row, attempts, effect).await;
         let (place, outcome) = match conclude(&looked.findings()) {
             Conclusion::Decided(place, outcome) => (place, outcome),
@@ -175,7 +181,7 @@ impl Reconciler {
             account: proof.snapshot.map(|snapshot| snapshot.state),
             ..Change::new(row, outcome.into_event(), "reconciler")
         };
-        let written = self.write(change).await?;
+        let written = step!("reconcile.settle", self.write(change).await)?;
         if written {
             call_for_help(row, proof.lookup.finding);
         }
@@ -216,7 +222,7 @@ impl Reconciler {
             account: Some(snapshot.state),
             ..Change::new(&lease.submission, Event::ConsumerBeyondReach, "reconciler")
         };
-        self.write(change).await
+        step!("reconcile.give_up", self.write(change).await)
     }
 }
 

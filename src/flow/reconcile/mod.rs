@@ -227,12 +227,18 @@ impl Reconciler {
     /// Many rows under one commit; one by one where that fails, so that none keeps the others from being settled.
     async fn settle_landed(&self, changes: &[Change], report: &mut Report) {
         for changes in changes.chunks(SETTLED_AT_ONCE) {
-            match self.ledger.apply_all(changes.to_vec()).await {
+            match step!(
+                "reconcile.landed",
+                self.ledger.apply_all(changes.to_vec()).await
+            ) {
                 Ok(outcomes) => report.settled += outcomes.iter().filter(|one| done(one)).count(),
                 Err(error) => {
                     tracing::warn!(%error, "rows are settled one by one");
                     for change in changes {
-                        match self.ledger.apply(change.clone()).await {
+                        match step!(
+                            "reconcile.landed_one",
+                            self.ledger.apply(change.clone()).await
+                        ) {
                             Ok(outcome) => report.settled += usize::from(done(&outcome)),
                             Err(error) => report.note(&error.into()),
                         }

@@ -49,7 +49,7 @@ impl Reconciler {
             close_time: seen.close_time,
             period: self.settings.interval,
         };
-        if let Err(error) = self.ledger.note_progress(pass).await {
+        if let Err(error) = step!("progress.note", self.ledger.note_progress(pass).await) {
             tracing::warn!(%error, "others will not see how far the reconciler is");
         }
     }

@@ -56,9 +56,11 @@ impl Reconciler {
 
     /// Writes one transition; says whether it was written. Alarms follow what was written: a rival may know better.
     pub(super) async fn write(&self, change: Change) -> Result<bool, ReconcileError> {
+        #[cfg(feature = "planted-bugs")]
+        let change = crate::flow::planted::before_write(&self.ledger, change).await?;
         let (id, event) = (change.id, change.event.as_str());
         let (alarming, evidence) = (change.event.is_alarming(), change.evidence.clone());
-        match self.ledger.apply(change).await? {
+        match step!("reconcile.write", self.ledger.apply(change).await)? {
             Applied::Done(row) => {
                 report_written(&row, event, alarming.then(|| evidence.unwrap_or_default()));
                 Ok(true)
@@ -75,12 +77,8 @@ impl Reconciler {
         if lease.submission.state.status != Status::Building || !lease.claim_lapsed {
             return Ok(false);
         }
-        self.write(Change::new(
-            &lease.submission,
-            Event::ClaimLapsed,
-            "reconciler",
-        ))
-        .await
+        let lapsed = Change::new(&lease.submission, Event::ClaimLapsed, "reconciler");
+        step!("reconcile.lapse", self.write(lapsed).await)
     }
 
     /// A row that waits for its turn gives its pair back, so that whoever is claimed next takes it: those with later
@@ -107,7 +105,7 @@ impl Reconciler {
                 "reconciler",
             )
         };
-        self.write(change).await
+        step!("reconcile.bury", self.write(change).await)
     }
 
     /// Sends the bytes of the last recorded envelope again, after the row has moved: a rival would find it stale.
@@ -122,7 +120,8 @@ impl Reconciler {
             sending: Some(SendPlan::Resend(self.sender.delays().under_way)),
             ..Change::new(&lease.submission, Event::ResendBegun, "reconciler")
         };
-        let Applied::Done(row) = self.ledger.apply(change).await? else {
+        let begun = step!("reconcile.resend", self.ledger.apply(change).await)?;
+        let Applied::Done(row) = begun else {
             return Ok(false);
         };
         self.send_aside(place, *row, attempt.envelope.clone());
@@ -132,9 +131,12 @@ impl Reconciler {
     fn send_aside(&self, place: Place, row: Submission, sent: Envelope) {
         let sender = Arc::clone(&self.sender);
         self.aside.run(place, async move {
-            sender
-                .send(&row, sent.hash, &sent.xdr, sent.operations)
-                .await
+            step!(
+                "reconcile.send",
+                sender
+                    .send(&row, sent.hash, &sent.xdr, sent.operations)
+                    .await
+            )
         });
     }
 
@@ -165,14 +167,12 @@ impl Reconciler {
                 return self.wait_for_lower_fees(lease).await;
             }
         };
-        let bump = match fee_bump(
-            &self.identity.network,
-            &inner.envelope.xdr,
-            &self.fee_source,
-            fee,
-        )
-        .await
-        {
+        let (network, xdr) = (&self.identity.network, &inner.envelope.xdr);
+        let built = step!(
+            "bump.build",
+            fee_bump(network, xdr, &self.fee_source, fee).await
+        );
+        let bump = match built {
             Ok(bump) => bump,
             Err(error) => {
                 tracing::error!(submission = %lease.submission.id, %error, "no fee-bump was built");
@@ -193,15 +193,17 @@ impl Reconciler {
             return Ok(false);
         };
         let bump = Envelope::from(bump);
-        let recorded = self
-            .ledger
-            .record_bump(id, version, bump.clone(), inner.sent_after_ledger)
-            .await?;
+        let recorded = step!(
+            "bump.record",
+            self.ledger
+                .record_bump(id, version, bump.clone(), inner.sent_after_ledger)
+                .await
+        )?;
         let Applied::Done(row) = recorded else {
             return Ok(false);
         };
         self.count(|metrics| metrics.fee_raised(row.kind));
-        self.send_aside(place, *row, bump);
+        step!("bump.send", self.send_aside(place, *row, bump));
         Ok(true)
     }
 
@@ -210,7 +212,7 @@ impl Reconciler {
             sending: Some(SendPlan::Resend(self.sender.delays().acknowledged)),
             ..Change::new(&lease.submission, Event::AnswerNoted, "reconciler")
         };
-        self.write(change).await.map(|_| false)
+        step!("reconcile.wait_fees", self.write(change).await).map(|_| false)
     }
 }
 
