@@ -1,15 +1,19 @@
 //! Composition: builds the parts from the settings and hands them to the roles. No statics, no part builds another.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 
-use crate::config;
+use crate::config::{self, SequenceStrategy};
 use crate::domain::ids::AccountId;
+use crate::domain::sequence::DEPTH;
 use crate::domain::submission::Budget;
+use crate::flow::allocate::Allocator;
 use crate::flow::backoff::full_jitter;
+use crate::flow::chain::Chain;
 use crate::flow::feed::FeedSettings;
 use crate::flow::reconcile::ReconcileSettings;
 use crate::flow::submit::SubmitSettings;
@@ -105,6 +109,41 @@ pub fn rules(submit: &config::Submit, close: Duration) -> Rules {
         resend_after: close,
         max_in_flight: submit.max_in_flight.map(u64::from),
     }
+}
+
+/// The rules of a worker: of an account that submissions share few sequences are handed out, so few are under way.
+#[must_use]
+pub fn worker_rules(submit: &config::Submit, signers: &config::Signers, close: Duration) -> Rules {
+    let rules = rules(submit, close);
+    let most = match signers.strategy {
+        SequenceStrategy::Channels => return rules,
+        SequenceStrategy::Serialized => u64::from(DEPTH),
+    };
+    Rules {
+        max_in_flight: Some(rules.max_in_flight.map_or(most, |cap| cap.min(most))),
+        ..rules
+    }
+}
+
+/// What hands out the sequences of the one account that submissions share, if that is the strategy.
+#[must_use]
+pub fn allocator(
+    signers: &config::Signers,
+    keys: &KeyRing,
+    (ledger, queue): (&Ledger, &Queue),
+    (rpc, chain): (&Rpc, &Arc<Chain>),
+) -> Option<Allocator> {
+    let account = match signers.strategy {
+        SequenceStrategy::Channels => return None,
+        SequenceStrategy::Serialized => keys.channels().first().copied()?,
+    };
+    Some(Allocator::new(
+        ledger.clone(),
+        queue.clone(),
+        rpc.clone(),
+        Arc::clone(chain),
+        account,
+    ))
 }
 
 /// For commands and roles that apply no transition by themselves but those of staff.

@@ -20,6 +20,9 @@ mod refilling;
 #[path = "queue/outages.rs"]
 mod outages;
 
+#[path = "queue/sequences.rs"]
+mod sequences;
+
 use desk::{Desk, job, jobs};
 use secrecy::SecretString;
 use support::redis::Redis;

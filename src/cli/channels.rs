@@ -126,12 +126,12 @@ async fn states(
     Ok(states.into_iter().collect())
 }
 
-/// What is wrong with an account, if anything. A leased one is on its way, so only its absence is.
-fn disagreement(channel: &Channel, state: Option<AccountState>) -> Option<String> {
+/// What is wrong with an account, if anything. A leased or shared one is on its way, so only its absence is.
+fn disagreement(channel: &Channel, shared: bool, state: Option<AccountState>) -> Option<String> {
     match (state, channel.state) {
         (None | Some(AccountState::Absent), _) => Some("does not exist on the network".to_owned()),
         (Some(AccountState::Present { sequence, .. }), ChannelState::Free)
-            if sequence + 1 != channel.next_sequence =>
+            if !shared && sequence + 1 != channel.next_sequence =>
         {
             Some(format!(
                 "is at sequence {sequence} on the network, {} is next here",
@@ -151,7 +151,10 @@ async fn verify(ledger: &Ledger, rpc: &Rpc) -> Result<ExitCode, CliError> {
     let states = states(rpc, &channels).await?;
     let mut wrong = 0;
     for channel in &channels {
-        if let Some(problem) = disagreement(channel, states.get(&channel.account).copied()) {
+        let sequences = ledger.sequences(channel.account).await?;
+        let shared = sequences.is_some_and(|sequences| !sequences.held.is_empty());
+        let state = states.get(&channel.account).copied();
+        if let Some(problem) = disagreement(channel, shared, state) {
             wrong += 1;
             println!("{}  {problem}", channel.account);
         }

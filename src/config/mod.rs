@@ -39,6 +39,6 @@ pub use role::{
 pub use rpc::{Network, NodeUrl, Rpc};
 pub use secret::{ChannelSeed, SigningSecret};
 pub use setting::{Exposure, Presence, Setting, Shape};
-pub use signers::{ChannelKeys, Signers, TreasuryName};
+pub use signers::{ChannelKeys, SequenceStrategy, Signers, TreasuryName};
 pub use source::Source;
 pub use submit::{LONGEST_WINDOW_MS, Submit};

@@ -4,6 +4,7 @@ use super::reader::Reader;
 use super::registry::Group;
 use super::secret::{ChannelSeed, SigningSecret};
 use super::setting::{Presence, Setting, Shape};
+use super::show;
 use crate::domain::ids::AccountId;
 use secrecy::{ExposeSecret, SecretString};
 
@@ -11,6 +12,10 @@ use secrecy::{ExposeSecret, SecretString};
 const MAX_CHANNELS: usize = 1_000;
 /// Said alike by worker and reconciler, so that a check of both says it once.
 const NO_TREASURY: &str = "is required and not set (a reconciler can do with STELLAR_TREASURY_ACCOUNT and STELLAR_FEE_SOURCE_SECRET instead)";
+
+/// Said of whatever names more than one.
+const ONE_ACCOUNT: &str =
+    "contradicts SEQUENCE_STRATEGY=serialized, for which there is exactly one channel account";
 
 static TREASURY: Setting = Setting::text(
     "STELLAR_TREASURY_SECRET",
@@ -47,7 +52,7 @@ static COUNT: Setting = Setting::new(
         min: 1,
         max: MAX_CHANNELS as u64,
     },
-    "How many channel accounts are derived from the seed; at most so many submissions are under way at a time.",
+    "How many channel accounts are derived from the seed; at most so many submissions are under way at a time. 1 with SEQUENCE_STRATEGY=serialized.",
 );
 static ACCOUNTS: Setting = Setting::text(
     "STELLAR_CHANNEL_ACCOUNTS",
@@ -57,7 +62,15 @@ static ACCOUNTS: Setting = Setting::text(
 )
 .secret();
 
+static STRATEGY: Setting = Setting::text(
+    "SEQUENCE_STRATEGY",
+    Presence::Default("channels"),
+    "channels or serialized",
+    "How submissions get their sequence numbers. `channels`: each leases a channel account of its own. `serialized`: all share the one channel account there is, and its sequences are handed out in order; the network includes one transaction per account and ledger, so that is all it can do.",
+);
+
 static SETTINGS: &[&Setting] = &[
+    &STRATEGY,
     &TREASURY,
     &TREASURY_ACCOUNT,
     &FEE_SOURCE,
@@ -77,8 +90,19 @@ pub struct Signers {
     pub treasury: SigningSecret,
     /// Key of the account that pays for fee-bumps; the treasury's unless another was named.
     pub fee_source: SigningSecret,
-    /// Keys of the channel accounts.
+    /// Keys of the channel accounts; one, where all submissions share it.
     pub channels: ChannelKeys,
+    /// How submissions get their sequence numbers.
+    pub strategy: SequenceStrategy,
+}
+
+/// How submissions get their sequence numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SequenceStrategy {
+    /// Each leases a channel account of its own.
+    Channels,
+    /// All share one account, whose sequences are handed out in order.
+    Serialized,
 }
 
 /// The account that payments come from, for those who do not sign for it.
@@ -122,7 +146,8 @@ impl Signers {
         }
         let treasury = key(r, &TREASURY);
         let fee_source = key(r, &FEE_SOURCE).or_else(|| treasury.clone());
-        let channels = channels(r);
+        let strategy = strategy(r);
+        let channels = channels(r, strategy);
         if let Some(ChannelKeys::Listed(keys)) = &channels {
             let lists =
                 |key: &Option<SigningSecret>| key.as_ref().is_some_and(|k| keys.contains(k));
@@ -135,6 +160,7 @@ impl Signers {
             treasury: treasury?,
             fee_source: fee_source?,
             channels: channels?,
+            strategy: strategy?,
         })
     }
 }
@@ -170,9 +196,34 @@ fn key(r: &mut Reader, setting: &'static Setting) -> Option<SigningSecret> {
     key.map_err(|problem| r.fault(setting, problem)).ok()
 }
 
-fn channels(r: &mut Reader) -> Option<ChannelKeys> {
+fn strategy(r: &mut Reader) -> Option<SequenceStrategy> {
+    match r.text(&STRATEGY)?.as_str() {
+        "channels" => Some(SequenceStrategy::Channels),
+        "serialized" => Some(SequenceStrategy::Serialized),
+        other => {
+            let shown = show::public(other);
+            let problem = format!("must be channels or serialized, not `{shown}`");
+            r.fault(&STRATEGY, problem);
+            None
+        }
+    }
+}
+
+/// How many accounts are derived: the one there is where all submissions share it, whatever the default says.
+fn count(r: &mut Reader, strategy: Option<SequenceStrategy>) -> Option<u32> {
+    let (set, count) = (r.is_set(&COUNT), r.number(&COUNT));
+    if strategy != Some(SequenceStrategy::Serialized) {
+        return count;
+    }
+    if set && count.is_some_and(|count| count != 1) {
+        r.fault(&COUNT, ONE_ACCOUNT);
+    }
+    Some(1)
+}
+
+fn channels(r: &mut Reader, strategy: Option<SequenceStrategy>) -> Option<ChannelKeys> {
     let (seeded, listed) = (r.is_set(&SEED), r.is_set(&ACCOUNTS));
-    let (seed, count, list) = (r.secret(&SEED), r.number(&COUNT), r.secret(&ACCOUNTS));
+    let (seed, count, list) = (r.secret(&SEED), count(r, strategy), r.secret(&ACCOUNTS));
     match (seeded, listed) {
         (false, false) => {
             r.fault(
@@ -197,6 +248,11 @@ fn channels(r: &mut Reader) -> Option<ChannelKeys> {
         parsed.map_err(|problem| r.fault(&SEED, problem)).ok()
     });
     let keys = list.map(|list| listed_keys(r, &list));
+    if strategy == Some(SequenceStrategy::Serialized)
+        && keys.as_ref().is_some_and(|keys| keys.len() > 1)
+    {
+        r.fault(&ACCOUNTS, ONE_ACCOUNT);
+    }
     match (seed, keys) {
         (Some(seed), _) => Some(ChannelKeys::Seed {
             seed,

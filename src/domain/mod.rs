@@ -3,6 +3,7 @@
 //! - [`status`], [`submission`], [`transition`]: states, events and the one function that decides
 //! - [`classify`] and [`codes`]: what the network's answers mean
 //! - [`plan`]: what the reconciler does about a held pair
+//! - [`sequence`]: which sequence a submission gets where many share an account
 //! - [`operation`], [`money`], [`key`], [`ids`]: the words of the field
 //! - [`fees`], [`schedule`]: bids, priorities and lanes
 
@@ -15,6 +16,7 @@ pub mod money;
 pub mod operation;
 pub mod plan;
 pub mod schedule;
+pub mod sequence;
 pub mod status;
 pub mod submission;
 pub mod transition;

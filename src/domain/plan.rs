@@ -130,10 +130,12 @@ pub fn assess(held: &Held, account: AccountState, closed: u64) -> Step {
 }
 
 fn unused(held: &Held, expired: bool, gap: Gap, closed: u64) -> Step {
-    let sendable = held
-        .max_times
-        .iter()
-        .any(|max_time| closed + SEND_MARGIN_S < *max_time);
+    // Behind a gap a node refuses it: it waits for its turn, however long what comes before it takes.
+    let sendable = gap == Gap::None
+        && held
+            .max_times
+            .iter()
+            .any(|max_time| closed + SEND_MARGIN_S < *max_time);
     match &held.sending {
         Sending::Idle => Step::Wait,
         Sending::Stopped(cause) if expired => Step::Dead(cause.clone(), gap),

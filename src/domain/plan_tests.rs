@@ -127,6 +127,15 @@ fn sends_stop_before_a_node_would_refuse_them() {
 }
 
 #[test]
+fn nothing_is_sent_behind_a_gap() {
+    for sending in [Sending::ResendDue, Sending::RaiseDue { required: 7 }] {
+        let row = held(sending, &[1000]);
+        assert_eq!(assess(&row, at(SEQ - 2), 900), Step::Wait);
+        assert_ne!(assess(&row, at(SEQ - 1), 900), Step::Wait);
+    }
+}
+
+#[test]
 fn a_missing_account_proves_nothing_before_expiry() {
     let row = held(Sending::Waiting, &[1000]);
     assert_eq!(assess(&row, AccountState::Absent, 1000), Step::Wait);

@@ -2,6 +2,7 @@
 //!
 //! - [`accept`]: a request becomes a row, once per key
 //! - [`feed`]: due rows become jobs
+//! - [`allocate`]: sequences of one account are handed out, where that is the strategy
 //! - [`submit`]: a job becomes a recorded envelope; [`send`] sends recorded bytes
 //! - [`reconcile`]: rows become settled, by evidence; [`chain`] is the time they are judged by
 //! - [`provision`]: channel accounts come to exist
@@ -13,6 +14,7 @@
 //! - [`fields`], [`reason`]: reading requests with all their faults; why staff change something
 
 pub mod accept;
+pub mod allocate;
 pub mod backoff;
 pub mod chain;
 pub mod feed;

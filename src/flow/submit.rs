@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::accept;
+use super::allocate::Allocator;
 use super::chain::Chain;
 use super::send::{SendError, Sender};
 use crate::domain::fees;
@@ -30,6 +31,8 @@ pub struct Submitter {
     keys: KeyRing,
     chain: Arc<Chain>,
     settings: SubmitSettings,
+    /// Hands out sequences of one account, if that is the strategy.
+    allocator: Option<Allocator>,
     oldest: Duration,
     /// Whether the pool has channels that this process has no key for.
     lacks_keys: AtomicBool,
@@ -51,6 +54,8 @@ pub struct SubmitSettings {
 pub enum Submitted {
     /// Its envelope was recorded and handed to the network, which may or may not have it.
     Sent,
+    /// Its envelope was recorded behind an earlier sequence of the same account: the reconciler sends it in its turn.
+    Recorded,
     /// Somebody else has the row, it is not due, or it is settled.
     NotDue,
     /// No channel was free: the feed pushes it again.
@@ -97,9 +102,17 @@ impl Submitter {
             keys,
             chain,
             settings,
+            allocator: None,
             oldest: OLDEST,
             lacks_keys: AtomicBool::new(false),
         }
+    }
+
+    /// The same submitter, whose rows share one account instead of leasing one each.
+    #[must_use]
+    pub fn serialized_by(mut self, allocator: Allocator) -> Self {
+        self.allocator = Some(allocator);
+        self
     }
 
     /// Takes one submission as far as the network's first answer.
@@ -112,7 +125,8 @@ impl Submitter {
         let Some(seen) = self.chain_time().await else {
             return Ok(Submitted::NoChainTime);
         };
-        let claim = match step!("submit.claim", self.claim(id).await)? {
+        let (outcome, turn) = step!("submit.claim", self.claim(id).await)?;
+        let claim = match outcome {
             ClaimOutcome::Claimed(claim) => claim,
             ClaimOutcome::NotDue => return Ok(Submitted::NotDue),
             ClaimOutcome::NoChannel => return Ok(Submitted::NoChannel),
@@ -133,6 +147,7 @@ impl Submitter {
                 .await
         )?;
         match recorded {
+            Applied::Done(_) if !turn => Ok(Submitted::Recorded),
             Applied::Done(row) => match step!(
                 "submit.send",
                 self.sender
@@ -146,12 +161,18 @@ impl Submitter {
         }
     }
 
-    /// A worker that has met a channel without a key leases only those it can sign for.
-    async fn claim(&self, id: SubmissionId) -> Result<ClaimOutcome, LedgerError> {
-        if self.lacks_keys.load(Ordering::Relaxed) {
-            return self.ledger.claim_among(id, &self.keys.channels()).await;
+    /// A worker that has met a channel without a key leases only those it can sign for. Says also whether the pair's
+    /// turn has come: that of a leased account always has.
+    async fn claim(&self, id: SubmissionId) -> Result<(ClaimOutcome, bool), LedgerError> {
+        if let Some(allocator) = &self.allocator {
+            return allocator.claim(id).await;
         }
-        self.ledger.claim(id).await
+        let outcome = if self.lacks_keys.load(Ordering::Relaxed) {
+            self.ledger.claim_among(id, &self.keys.channels()).await?
+        } else {
+            self.ledger.claim(id).await?
+        };
+        Ok((outcome, true))
     }
 
     async fn build(&self, claim: &Claim, seen: Seen) -> Result<SignedEnvelope, NotBuilt> {

@@ -75,7 +75,11 @@ async fn claim(
     };
     let fence = Fence(uuid::Uuid::new_v4());
     let change = Change::new(&row, Event::Claimed, "worker");
-    let brings = Brings::Claim { pair, fence };
+    let brings = Brings::Claim {
+        pair,
+        fence,
+        leases: true,
+    };
     match step!(
         "claim.transit",
         transit(tx, rules, &row, &change, brings).await
@@ -92,7 +96,10 @@ async fn claim(
 /// Whether one more submission may be in flight.
 ///
 /// Locks are taken in one order, the row's before this one, so that claimants wait and never deadlock.
-async fn below_cap(tx: &DatabaseTransaction, rules: &Rules) -> Result<bool, LedgerError> {
+pub(super) async fn below_cap(
+    tx: &DatabaseTransaction,
+    rules: &Rules,
+) -> Result<bool, LedgerError> {
     let Some(cap) = rules.max_in_flight else {
         return Ok(true);
     };
@@ -122,13 +129,19 @@ pub(super) async fn lock(tx: &DatabaseTransaction, key: i64) -> Result<(), Ledge
     Ok(())
 }
 
+/// No submission holds a sequence of the account: it is not one that several share.
+const SHARED_BY_NONE: &str = "NOT EXISTS (SELECT 1 FROM submission_ledger \
+     WHERE source_account = channel_accounts.account AND pair_held)";
+
 /// The account that has rested longest, locked, with its next sequence. Accounts that others are leasing at this
-/// moment are passed over.
+/// moment are passed over, and so is one whose sequences were handed out one by one: that comes free with the last.
 async fn free_pair(
     tx: &DatabaseTransaction,
     among: Option<Vec<String>>,
 ) -> Result<Option<Pair>, LedgerError> {
-    let mut free = channel::Entity::find().filter(Expr::cust("state = 'free'"));
+    let mut free = channel::Entity::find()
+        .filter(Expr::cust("state = 'free'"))
+        .filter(Expr::cust(SHARED_BY_NONE));
     if let Some(accounts) = among {
         free = free.filter(channel::Column::Account.is_in(accounts));
     }
@@ -149,7 +162,7 @@ async fn free_pair(
 }
 
 /// The row stays as it is, but for being dispatched: the feed may push its next round.
-async fn no_channel(
+pub(super) async fn no_channel(
     tx: &DatabaseTransaction,
     id: SubmissionId,
 ) -> Result<ClaimOutcome, LedgerError> {

@@ -17,6 +17,7 @@ use super::{Ledger, clock, row};
 use crate::domain::ids::SubmissionId;
 use crate::domain::key::JobId;
 use crate::domain::schedule::Priority;
+use crate::domain::sequence::DEPTH;
 
 /// Key of the lock under which rows are dispatched.
 const FEED_LOCK: i64 = 0x7465_6e64_0010;
@@ -136,8 +137,14 @@ fn waiting(tx: &DatabaseTransaction) -> Select<Entity> {
     due(tx).filter(Expr::cust("dispatched_at IS NULL"))
 }
 
+/// Sequences of an account that submissions hold: none of a free one, unless they share it.
+const HELD: &str = "(SELECT count(*) FROM submission_ledger \
+     WHERE source_account = channel_accounts.account AND pair_held)";
+
 async fn free_channels(tx: &DatabaseTransaction) -> Result<u64, LedgerError> {
-    let free = channel::Entity::find().filter(Expr::cust("state = 'free'"));
+    let free = channel::Entity::find()
+        .filter(Expr::cust("state = 'free'"))
+        .filter(Expr::cust(format!("{HELD} < {DEPTH}")));
     Ok(free.count(tx).await?)
 }
 

@@ -1,7 +1,7 @@
 //! The submission ledger: the truth, in `PostgreSQL` or `SQLite`. The only module that names sea-orm.
 //!
 //! Reading order: [`types`]; `transition`, the one way by which a row changes its state, with `recording` and
-//! `release`; the verbs in `accept`, `feed`, `claim`, `leases`, `lookup`, `read`, `list`, `channels`, `keys`,
+//! `release`; the verbs in `accept`, `feed`, `claim`, `serialized`, `leases`, `lookup`, `read`, `list`, `channels`, `keys`,
 //! `progress`; and below them `store`, `reader` and `writer`, which make work durable.
 //!
 //! Architecture invariants: every change of a status goes through `transition`, which asks the domain. Nothing here
@@ -32,6 +32,7 @@ mod reader;
 mod recording;
 mod release;
 mod row;
+mod serialized;
 mod store;
 mod transition;
 pub mod types;
@@ -42,6 +43,7 @@ pub use list::{BadCursor, Cursor, ListFilter};
 pub use migrate::MigrationStatus;
 pub use observer::Observer;
 pub use progress::{Pass, Progress};
+pub use serialized::Serialized;
 pub use types::*;
 
 /// A handle on the ledger. Clones share its connections.

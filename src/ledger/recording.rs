@@ -177,6 +177,7 @@ pub(super) async fn log(tx: &DatabaseTransaction, moves: &[Move<'_>]) -> Result<
         after,
         change,
         fate,
+        leases: _,
     } in moves
     {
         let detail = detail(before, after, change, *fate).map(|detail| detail.to_string());

@@ -1,6 +1,8 @@
 //! What transitions do to pairs: a channel account changes in the transaction that records why.
 
-use sea_orm::sea_query::{CaseStatement, Expr, UpdateStatement};
+use std::collections::HashSet;
+
+use sea_orm::sea_query::{CaseStatement, Expr, Query, UpdateStatement};
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, DatabaseTransaction, EntityTrait, QueryFilter,
     QueryTrait,
@@ -25,6 +27,7 @@ pub(super) async fn carry_out(
         if done.fate == PairFate::Lease {
             match after.pair {
                 _ if before.state.holds_pair => {}
+                Some(_) if !done.leases => {}
                 Some(pair) => step!("pair.lease", lease(tx, after, pair).await)?,
                 None => return Err(broken(after, "a claim without a pair")),
             }
@@ -38,9 +41,9 @@ pub(super) async fn carry_out(
         );
         match given(done, held)? {
             None => {}
-            Some(Give::Free(sequence)) => free.push((before.id, sequence)),
-            Some(Give::Quarantine(reason)) => {
-                step!("pair.quarantine", quarantine(tx, before, reason).await)?;
+            Some(Given::Free(freed)) => free.push(freed),
+            Some(Given::Quarantine(pair, reason)) => {
+                step!("pair.quarantine", quarantine(tx, before, pair, reason).await)?;
             }
         }
     }
@@ -48,37 +51,47 @@ pub(super) async fn carry_out(
     set_free(tx, &free).await
 }
 
-/// What becomes of the account of the pair that the row held, if it is given back.
-fn given(done: &Move<'_>, held: Option<Pair>) -> Result<Option<Give>, LedgerError> {
+/// What becomes of the pair that the row held, and of its account, if it is given back.
+fn given(done: &Move<'_>, held: Option<Pair>) -> Result<Option<Given>, LedgerError> {
     let Move {
         before,
         change,
         fate,
         ..
     } = done;
-    Ok(Some(match (fate, held) {
+    let pair = match (fate, held) {
         (PairFate::Keep | PairFate::Lease, _) => return Ok(None),
         (_, None) => return Err(broken(before, "a pair is given back that is not held")),
-        (PairFate::Spent, Some(pair)) => match change.account {
-            Some(AccountState::Absent) => {
-                Give::Quarantine("it no longer exists on the network".to_owned())
-            }
-            Some(AccountState::Present { sequence, .. }) => {
-                Give::Free(following(before, sequence.max(pair.sequence))?)
-            }
-            None => Give::Free(following(before, pair.sequence)?),
-        },
-        (PairFate::Unused, Some(pair)) => Give::Free(pair.sequence),
-        (PairFate::Reseed, Some(_)) => match change.account {
-            Some(AccountState::Present { sequence, .. }) => {
-                Give::Free(following(before, sequence)?)
-            }
-            Some(AccountState::Absent) | None => {
-                Give::Quarantine("a gap below its pair, and its sequence was not told".to_owned())
-            }
-        },
-        (PairFate::Quarantine, Some(pair)) => Give::Quarantine(reason(before, pair, change)),
-    }))
+        (_, Some(pair)) => pair,
+    };
+    let (used, next) = match (fate, change.account) {
+        (PairFate::Keep | PairFate::Lease, _) => return Ok(None),
+        (PairFate::Spent, Some(AccountState::Absent)) => {
+            let reason = "it no longer exists on the network".to_owned();
+            return Ok(Some(Given::Quarantine(pair, reason)));
+        }
+        (PairFate::Spent, Some(AccountState::Present { sequence, .. })) => {
+            (true, following(before, sequence.max(pair.sequence))?)
+        }
+        (PairFate::Spent, None) => (true, following(before, pair.sequence)?),
+        (PairFate::Unused, _) => (false, pair.sequence),
+        (PairFate::Reseed, Some(AccountState::Present { sequence, .. })) => {
+            (false, following(before, sequence)?)
+        }
+        (PairFate::Reseed, Some(AccountState::Absent) | None) => {
+            let reason = "a gap below its pair, and its sequence was not told".to_owned();
+            return Ok(Some(Given::Quarantine(pair, reason)));
+        }
+        (PairFate::Quarantine, _) => {
+            return Ok(Some(Given::Quarantine(pair, reason(before, pair, change))));
+        }
+    };
+    Ok(Some(Given::Free(Freed {
+        holder: before.id,
+        pair,
+        used,
+        next,
+    })))
 }
 
 fn reason(row: &Submission, pair: Pair, change: &Change) -> String {
@@ -92,12 +105,23 @@ fn reason(row: &Submission, pair: Pair, change: &Change) -> String {
     )
 }
 
-/// What becomes of an account that is given back.
-enum Give {
-    /// It can be leased again, with that sequence.
-    Free(i64),
+/// A pair that is given back, and what becomes of its account.
+enum Given {
+    /// It can be leased again, or goes on being shared.
+    Free(Freed),
     /// It is set aside for that reason.
-    Quarantine(String),
+    Quarantine(Pair, String),
+}
+
+/// A pair that is given back, and whose account others may use.
+struct Freed {
+    /// Who held it.
+    holder: SubmissionId,
+    pair: Pair,
+    /// Whether its sequence was used.
+    used: bool,
+    /// The sequence that follows where nobody else uses the account.
+    next: i64,
 }
 
 fn following(row: &Submission, sequence: i64) -> Result<i64, LedgerError> {
@@ -151,45 +175,90 @@ async fn lease(tx: &DatabaseTransaction, row: &Submission, pair: Pair) -> Result
     write_one(tx, row, &update).await
 }
 
-/// Frees the accounts that submissions hold, each with its next sequence.
-async fn set_free(
-    tx: &DatabaseTransaction,
-    held: &[(SubmissionId, i64)],
-) -> Result<(), LedgerError> {
+/// Frees the accounts that submissions lease, each with its next sequence. Pairs that came without a lease are of
+/// accounts that several submissions share.
+async fn set_free(tx: &DatabaseTransaction, freed: &[Freed]) -> Result<(), LedgerError> {
     use channel::Column as C;
-    let sequences = held.iter().fold(CaseStatement::new(), |case, (id, next)| {
-        case.case(C::LeasedBy.eq(id.0), *next)
-    });
-    let mut update = given_back(tx, held.iter().map(|(id, _)| *id));
-    update
-        .value(C::State, ChannelState::Free.as_str())
-        .value(C::NextSequence, sequences);
-    if held.is_empty() {
+    if freed.is_empty() {
         return Ok(());
     }
-    let freed = step!("pair.free", tx.execute(&update).await)?;
-    if freed.rows_affected() == held.len() as u64 {
+    let sequences = freed.iter().fold(CaseStatement::new(), |case, freed| {
+        case.case(C::LeasedBy.eq(freed.holder.0), freed.next)
+    });
+    let mut update = given_back(tx, freed.iter().map(|freed| freed.holder));
+    update
+        .value(C::State, ChannelState::Free.as_str())
+        .value(C::NextSequence, sequences)
+        .returning(Query::returning().column(C::Account));
+    let mut leased = HashSet::new();
+    for row in step!("pair.free", tx.query_all(&update).await)? {
+        leased.insert(row.try_get_by_index::<String>(0)?);
+    }
+    let shared = freed
+        .iter()
+        .filter(|freed| !leased.contains(&freed.pair.account.to_string()));
+    for freed in shared {
+        go_on(tx, freed).await?;
+    }
+    Ok(())
+}
+
+/// An account that several submissions share goes on after a sequence that was used. One that was not is free again:
+/// while others hold later ones it is a gap, which the next claim takes.
+async fn go_on(tx: &DatabaseTransaction, freed: &Freed) -> Result<(), LedgerError> {
+    use channel::Column as C;
+    // What lies between this sequence and the account's is for its own holders to settle.
+    let next = if freed.used {
+        freed.pair.sequence.saturating_add(1)
+    } else {
+        i64::MIN
+    };
+    let later = CaseStatement::new()
+        .case(C::NextSequence.lt(next), next)
+        .finally(Expr::col(C::NextSequence));
+    let mut update = shared_account(freed.pair);
+    update
+        .value(C::NextSequence, later)
+        .value(C::LastUsedAt, clock::now(tx));
+    if tx.execute(&update).await?.rows_affected() == 1 {
         return Ok(());
     }
     Err(LedgerError::Corrupt(format!(
-        "of the submissions {:?} one holds no channel account",
-        held.iter()
-            .map(|(id, _)| id.to_string())
-            .collect::<Vec<_>>()
+        "submission {} holds no channel account",
+        freed.holder
     )))
 }
 
+/// Sets the account aside. Where others hold sequences of it too they are settled as they are; none is handed out.
 async fn quarantine(
     tx: &DatabaseTransaction,
     row: &Submission,
+    pair: Pair,
     reason: String,
 ) -> Result<(), LedgerError> {
     use channel::Column as C;
     let mut update = given_back(tx, [row.id]);
     update
         .value(C::State, ChannelState::Quarantined.as_str())
-        .value(C::Reason, reason);
+        .value(C::Reason, reason.as_str());
+    if tx.execute(&update).await?.rows_affected() == 1 {
+        return Ok(());
+    }
+    let mut update = shared_account(pair);
+    update
+        .value(C::State, ChannelState::Quarantined.as_str())
+        .value(C::Reason, reason)
+        .value(C::LastUsedAt, clock::now(tx));
     write_one(tx, row, &update).await
+}
+
+/// The pair's account, which nobody leases.
+fn shared_account(pair: Pair) -> UpdateStatement {
+    use channel::Column as C;
+    channel::Entity::update_many()
+        .filter(C::Account.eq(pair.account.to_string()))
+        .filter(C::LeasedBy.is_null())
+        .into_query()
 }
 
 /// Takes the accounts from the submissions that hold them.

@@ -27,8 +27,13 @@ use crate::domain::transition::next;
 pub(super) enum Brings<'a> {
     /// Nothing.
     Nothing,
-    /// A pair for the claim, which the row may hold already, and the claim's token.
-    Claim { pair: Pair, fence: Fence },
+    /// A pair for the claim, which the row may hold already, and the claim's token. It leases the pair's account unless
+    /// others hold sequences of that account too.
+    Claim {
+        pair: Pair,
+        fence: Fence,
+        leases: bool,
+    },
     /// An envelope. With a token it is recorded under that claim only.
     Envelope {
         envelope: &'a Envelope,
@@ -154,6 +159,8 @@ pub(super) struct Move<'a> {
     pub(super) change: &'a Change,
     /// What becomes of its pair.
     pub(super) fate: PairFate,
+    /// Whether a pair that it takes comes with the account.
+    pub(super) leases: bool,
 }
 
 /// Takes a locked row through a transition.
@@ -206,6 +213,7 @@ async fn move_row<'a>(
         after,
         change,
         fate: next.pair,
+        leases: matches!(brings, Brings::Claim { leases: true, .. }),
     }))
 }
 
@@ -273,7 +281,7 @@ fn bring(
         Brings::Nothing => {
             update.value(Column::ClaimUntil, None::<i64>);
         }
-        Brings::Claim { pair, fence } => {
+        Brings::Claim { pair, fence, .. } => {
             update
                 .value(Column::SourceAccount, pair.account.to_string())
                 .value(Column::Sequence, pair.sequence)

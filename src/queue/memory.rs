@@ -8,6 +8,7 @@ use std::{
 
 use tokio::sync::watch;
 
+use super::sequence::Sequences;
 use super::{Job, Pushed, Reach};
 use crate::domain::{key::JobId, schedule::Priority};
 
@@ -15,6 +16,7 @@ use crate::domain::{key::JobId, schedule::Priority};
 #[derive(Clone)]
 pub struct Memory {
     lanes: Arc<Mutex<Lanes>>,
+    sequences: Arc<Sequences>,
     wake: watch::Sender<()>,
 }
 
@@ -40,6 +42,7 @@ impl Default for Memory {
     fn default() -> Self {
         Self {
             lanes: Arc::default(),
+            sequences: Arc::default(),
             wake: watch::Sender::new(()),
         }
     }
@@ -55,6 +58,10 @@ impl Memory {
     fn lanes(&self) -> MutexGuard<'_, Lanes> {
         // Nothing panics between two writes that belong together, so a poisoned lock still guards whole lanes.
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn sequences(&self) -> &Sequences {
+        &self.sequences
     }
 
     pub(super) fn push(&self, jobs: &[Job]) -> Vec<Pushed> {

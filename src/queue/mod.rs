@@ -19,6 +19,7 @@
 mod leases;
 mod memory;
 mod redis;
+mod sequence;
 mod slots;
 mod supervise;
 mod worker;
@@ -33,6 +34,7 @@ use crate::domain::{ids::SubmissionId, key::JobId, schedule::Priority};
 
 pub use memory::Memory;
 pub use redis::{Redis, RedisOptions};
+pub use sequence::{Draw, Drawn};
 
 /// A hint that a submission is due. Ids only: a stale or lost job can mislead nobody.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

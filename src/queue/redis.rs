@@ -13,7 +13,7 @@ use ::redis::{FromRedisValue, Script, ScriptInvocation};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::watch;
 
-use super::{Job, Pushed, QueueError, Reach};
+use super::{Draw, Drawn, Job, Pushed, QueueError, Reach};
 use crate::domain::{ids::SubmissionId, key::JobId, schedule::Priority};
 use link::Link;
 
@@ -52,6 +52,7 @@ struct Inner {
     lanes: [Keys; Priority::ALL.len()],
     channel: String,
     mark: String,
+    sequences: String,
     wake: watch::Sender<()>,
     scripts: Scripts,
 }
@@ -71,6 +72,7 @@ struct Scripts {
     give_back: Script,
     beat: Script,
     remember: Script,
+    sequence: Script,
 }
 
 impl Scripts {
@@ -82,6 +84,7 @@ impl Scripts {
             give_back: Script::new(include_str!("scripts/give_back.lua")),
             beat: Script::new(include_str!("scripts/beat.lua")),
             remember: Script::new(include_str!("scripts/remember.lua")),
+            sequence: Script::new(include_str!("scripts/sequence.lua")),
         }
     }
 }
@@ -112,6 +115,7 @@ impl Redis {
             lanes,
             channel,
             mark: format!("{prefix}mark"),
+            sequences: format!("{prefix}sequence:"),
             wake,
             scripts: Scripts::new(),
         })))
@@ -226,6 +230,22 @@ impl Redis {
         let mut call = self.0.scripts.remember.prepare_invoke();
         call.key(&self.0.mark);
         step!("queue.remember", self.call(&call).await)
+    }
+
+    pub(super) async fn draw(&self, draw: Draw) -> Result<Drawn, QueueError> {
+        let mut call = self.0.scripts.sequence.prepare_invoke();
+        call.key(format!("{}{}", self.0.sequences, draw.account))
+            .arg(draw.after)
+            .arg(draw.last)
+            .arg(if draw.anew { "anew" } else { "on" });
+        let (remembered, sequence): (bool, Option<String>) = self.call(&call).await?;
+        Ok(Drawn {
+            // Whatever a key may have been made to hold, no number comes of it that was not asked for.
+            sequence: sequence
+                .and_then(|text| text.parse().ok())
+                .filter(|sequence| draw.after < *sequence && *sequence <= draw.last),
+            remembered,
+        })
     }
 
     pub(super) async fn depth(&self, lane: Priority) -> Result<u64, QueueError> {

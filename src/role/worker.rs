@@ -31,7 +31,8 @@ pub async fn run(config: &WorkerConfig, shutdown: CancellationToken) -> Result<(
     let network = NetworkId::new(&config.network.passphrase);
     let keys = app::keyring(&config.signers)?;
     let metrics = Arc::new(Metrics::new()?);
-    let ledger = app::ledger(&config.database, app::rules(&config.submit, close)).await?;
+    let rules = app::worker_rules(&config.submit, &config.signers, close);
+    let ledger = app::ledger(&config.database, rules).await?;
     let ledger = counted(ledger, &metrics);
     let queue = app::queue(&config.redis).await?;
     let rpc = app::rpc(&config.rpc, &network)?;
@@ -53,6 +54,8 @@ pub async fn run(config: &WorkerConfig, shutdown: CancellationToken) -> Result<(
     app::confirm_network(&rpc, &network, &shutdown).await?;
     let chain = Arc::new(Chain::default());
     let delays = SendDelays::new(close, config.rpc.send_timeout);
+    let (parts, network_parts) = ((&ledger, &queue), (&rpc, &chain));
+    let allocator = app::allocator(&config.signers, &keys, parts, network_parts);
     let sender = Sender::new(ledger.clone(), rpc, Arc::clone(&chain), delays).counted_by(metrics);
     let identity = Identity {
         network,
@@ -61,6 +64,10 @@ pub async fn run(config: &WorkerConfig, shutdown: CancellationToken) -> Result<(
     let settings = app::submit_settings(&config.submit, &config.fees);
     let sender = Arc::new(sender);
     let submitter = Submitter::new(ledger.clone(), sender, identity, keys, chain, settings);
+    let submitter = match allocator {
+        Some(allocator) => submitter.serialized_by(allocator),
+        None => submitter,
+    };
     let feed = Feed::new(ledger, queue.clone(), app::feed_settings(&config.queue));
     let concurrency = config.queue.concurrency as usize;
     tracing::info!(concurrency, "worker is ready");
@@ -97,6 +104,7 @@ async fn submit(submitter: &Submitter, id: SubmissionId) {
     match submitter.submit(id).await {
         Ok(
             Submitted::Sent
+            | Submitted::Recorded
             | Submitted::NotDue
             | Submitted::NoChannel
             | Submitted::NotBuilt

@@ -9,3 +9,4 @@ mod good;
 mod program;
 mod reference;
 mod roles;
+mod strategy;

@@ -43,5 +43,6 @@ mod migrations;
 mod progress;
 mod reading;
 mod recording;
+mod serialized;
 mod settling;
 mod transitions;

@@ -9,6 +9,7 @@ use tempfile::TempDir;
 use tender::domain::ids::{AccountId, SubmissionId, TxHash};
 use tender::domain::submission::{Budget, Status, Verdict};
 use tender::flow::accept::{self, Outcome};
+use tender::flow::allocate::Allocator;
 use tender::flow::chain::Chain;
 use tender::flow::reconcile::{ReconcileSettings, Reconciler, Report};
 use tender::flow::send::{SendDelays, Sender};
@@ -140,6 +141,13 @@ impl World {
             database,
             _directory: directory,
         }
+    }
+
+    /// The same world, whose submissions share one account.
+    #[allow(dead_code, reason = "for the tests of a shared account")]
+    pub fn serialized_by(mut self, allocator: Allocator) -> Self {
+        self.submitter = self.submitter.serialized_by(allocator);
+        self
     }
 
     /// Another process's reconciler over the same ledger and network.

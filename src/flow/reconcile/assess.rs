@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::{ReconcileError, Reconciler};
 use crate::domain::ids::AccountId;
 use crate::domain::plan::{self, AccountState, Held, Sending, Step};
+use crate::domain::sequence::Sequences;
 use crate::domain::submission::Status;
 use crate::ledger::{Lease, SendState};
 use crate::stellar::rpc::Seen;
@@ -25,15 +26,18 @@ pub(super) struct Assessed {
     pub lease: Lease,
     pub snapshot: Snapshot,
     pub step: Step,
+    /// Whether it keeps a pair without an envelope while others hold later ones of the same account.
+    pub in_the_way: bool,
 }
 
 impl Reconciler {
     /// What to do about each lease. Each answer of the network is judged alone, by its own ledger.
     pub(super) async fn assess(&self, leases: Vec<Lease>) -> Result<Vec<Assessed>, ReconcileError> {
-        let mut open: HashMap<AccountId, Lease> = leases
-            .into_iter()
-            .map(|lease| (lease.pair.account, lease))
-            .collect();
+        // Of a channel account one, of an account whose sequences are handed out one by one several.
+        let mut open: HashMap<AccountId, Vec<Lease>> = HashMap::new();
+        for lease in leases {
+            open.entry(lease.pair.account).or_default().push(lease);
+        }
         let accounts: Vec<_> = open.keys().copied().collect();
         let mut steps = Vec::new();
         if accounts.is_empty() {
@@ -51,19 +55,20 @@ impl Reconciler {
             #[cfg(feature = "planted-bugs")]
             let closed = crate::flow::planted::clock(closed);
             for (account, state) in page.accounts {
-                if let Some(lease) = open.remove(&account) {
-                    let step = plan::assess(&held(&lease), state, closed.close_time);
-                    let snapshot = Snapshot {
-                        ledger: page.ledger,
-                        state,
-                        closed,
-                    };
-                    steps.push(Assessed {
-                        lease,
-                        snapshot,
-                        step,
-                    });
-                }
+                let snapshot = Snapshot {
+                    ledger: page.ledger,
+                    state,
+                    closed,
+                };
+                let of_account = open.remove(&account).unwrap_or_default();
+                let sequences: Vec<_> = of_account.iter().map(|it| it.pair.sequence).collect();
+                steps.extend(of_account.into_iter().map(|lease| Assessed {
+                    step: plan::assess(&held(&lease), state, closed.close_time),
+                    in_the_way: lease.submission.state.status == Status::Pending
+                        && Sequences::blocks(lease.pair.sequence, sequences.iter().copied()),
+                    lease,
+                    snapshot,
+                }));
             }
         }
         Ok(steps)

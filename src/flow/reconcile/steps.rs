@@ -23,8 +23,12 @@ impl Reconciler {
             lease,
             snapshot,
             step,
+            in_the_way,
         } = assessed;
         match step {
+            Step::Wait if in_the_way => {
+                report.settled += usize::from(self.make_way(&lease).await?);
+            }
             Step::Wait => report.settled += usize::from(self.end_lapsed_claim(&lease).await?),
             Step::Resend => report.resent += usize::from(self.resend(&lease).await?),
             Step::RaiseFee { required } => {
@@ -75,6 +79,13 @@ impl Reconciler {
         }
         let lapsed = Change::new(&lease.submission, Event::ClaimLapsed, "reconciler");
         step!("reconcile.lapse", self.write(lapsed).await)
+    }
+
+    /// A row that waits for its turn gives its pair back, so that whoever is claimed next takes it: those with later
+    /// sequences of the account cannot be applied before it is used.
+    async fn make_way(&self, lease: &Lease) -> Result<bool, ReconcileError> {
+        let change = Change::new(&lease.submission, Event::Deferred, "reconciler");
+        self.write(change).await
     }
 
     async fn bury(

@@ -1,0 +1,216 @@
+use super::*;
+use proptest::prelude::*;
+
+fn known(next: i64, held: &[i64], chain: Option<i64>) -> Sequences {
+    Sequences {
+        next,
+        held: held.iter().copied().collect(),
+        chain,
+    }
+}
+
+#[test]
+fn the_lowest_free_sequence_goes_first() {
+    use Allocation::{Fresh, Full, Gap};
+    let table = [
+        (known(6, &[], None), Fresh { after: 5, last: 7 }, "at rest"),
+        (
+            known(6, &[6], None),
+            Fresh { after: 6, last: 7 },
+            "one behind the first",
+        ),
+        (known(6, &[6, 7], None), Full, "both are out"),
+        (
+            known(6, &[7], None),
+            Gap(6),
+            "the first one died and was given back",
+        ),
+        (
+            known(7, &[6, 7], None),
+            Fresh { after: 7, last: 8 },
+            "the first is used but not settled",
+        ),
+        (
+            known(6, &[6, 7], Some(7)),
+            Full,
+            "used on the chain, but by what is held",
+        ),
+        (
+            known(6, &[], Some(5)),
+            Fresh { after: 5, last: 7 },
+            "the chain agrees",
+        ),
+        (
+            known(6, &[], Some(3)),
+            Fresh { after: 5, last: 7 },
+            "a node that lags",
+        ),
+        (known(6, &[], Some(6)), Gap(6), "used by nobody we know"),
+        (known(6, &[6], Some(9)), Gap(7), "the one after ours too"),
+        (known(6, &[9], None), Gap(6), "held from before"),
+    ];
+    for (sequences, expected, why) in table {
+        assert_eq!(sequences.allocate(2), expected, "{why}: {sequences:?}");
+    }
+    assert_eq!(known(6, &[], None).allocate(0), Full);
+}
+
+#[test]
+fn the_last_sequences_of_all_end_in_a_refusal_not_in_a_wrap() {
+    let end = known(i64::MAX, &[i64::MAX], None);
+    assert_eq!(end.allocate(2), Allocation::Full);
+    assert_eq!(end.admit(i64::MAX, 2), Err(Refusal::Held));
+}
+
+#[test]
+fn only_the_next_few_that_nobody_holds_are_admitted() {
+    let sequences = known(6, &[7], Some(5));
+    let table = [
+        (i64::MIN, Err(Refusal::Used)),
+        (5, Err(Refusal::Used)),
+        (6, Ok(())),
+        (7, Err(Refusal::Held)),
+        (8, Err(Refusal::Ahead)),
+        (i64::MAX, Err(Refusal::Ahead)),
+    ];
+    for (sequence, expected) in table {
+        assert_eq!(sequences.admit(sequence, 2), expected, "{sequence}");
+    }
+}
+
+#[test]
+fn what_is_not_the_next_waits() {
+    let sequences = known(6, &[6, 7], None);
+    assert!(sequences.is_turn(6));
+    assert!(!sequences.is_turn(7));
+    assert!(
+        sequences.is_turn(5),
+        "a used one is the reconciler's to settle"
+    );
+}
+
+#[test]
+fn a_row_without_an_envelope_blocks_those_above_it() {
+    assert!(Sequences::blocks(6, [6, 7]));
+    assert!(!Sequences::blocks(7, [6, 7]));
+    assert!(!Sequences::blocks(6, [6]));
+}
+
+/// What happens to an account that submissions share.
+#[derive(Clone, Copy, Debug)]
+enum Happening {
+    /// A claim, for which somebody may propose whatever they like.
+    Claim { proposed: Option<i64> },
+    /// The chain applies what is next, if an envelope of it is alive.
+    Apply,
+    /// An envelope dies unapplied and its row gives the pair back.
+    Die { nth: usize },
+    /// What the chain applied is settled.
+    Settle { nth: usize },
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    let lie = prop_oneof![
+        Just(None),
+        (90_i64..120).prop_map(Some),
+        any::<i64>().prop_map(Some),
+    ];
+    prop_oneof![
+        4 => lie.prop_map(|proposed| Happening::Claim { proposed }),
+        3 => Just(Happening::Apply),
+        1 => (0_usize..4).prop_map(|nth| Happening::Die { nth }),
+        3 => (0_usize..4).prop_map(|nth| Happening::Settle { nth }),
+    ]
+}
+
+/// The ledger's account, and the chain's.
+#[derive(Debug)]
+struct Account {
+    sequences: Sequences,
+    applied: i64,
+    claims: usize,
+}
+
+impl Account {
+    fn go(&mut self, what: Happening, depth: u32) {
+        match what {
+            Happening::Claim { proposed } => self.claim(proposed, depth),
+            Happening::Apply if self.sequences.held.contains(&(self.applied + 1)) => {
+                self.applied += 1;
+            }
+            Happening::Apply => {}
+            Happening::Die { nth } => {
+                let unused = self.sequences.held.iter().filter(|it| **it > self.applied);
+                if let Some(sequence) = unused.copied().nth(nth) {
+                    self.sequences.held.remove(&sequence);
+                }
+            }
+            Happening::Settle { nth } => {
+                let used = self.sequences.held.iter().filter(|it| **it <= self.applied);
+                if let Some(sequence) = used.copied().nth(nth) {
+                    self.sequences.held.remove(&sequence);
+                    self.sequences.next = self.sequences.next.max(sequence + 1);
+                }
+            }
+        }
+    }
+
+    fn claim(&mut self, proposed: Option<i64>, depth: u32) {
+        let sequence = match (proposed, self.sequences.allocate(depth)) {
+            (Some(proposed), _) => proposed,
+            (None, Allocation::Gap(gap)) => gap,
+            (None, Allocation::Fresh { after, .. }) => after + 1,
+            (None, Allocation::Full) => return,
+        };
+        let admitted = self.sequences.admit(sequence, depth);
+        assert!(proposed.is_some() || admitted.is_ok(), "its own is refused");
+        if admitted.is_ok() {
+            assert!(sequence > self.applied, "it is used: {self:?}");
+            assert!(self.sequences.held.insert(sequence), "held twice: {self:?}");
+            self.claims += 1;
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_sequence_is_held_twice_or_after_it_was_used_whoever_proposes_it(
+        happenings in prop::collection::vec(happening(), 1..200),
+        depth in 1_u32..5,
+    ) {
+        let mut account = Account {
+            sequences: known(100, &[], None),
+            applied: 99,
+            claims: 0,
+        };
+        for what in happenings {
+            // Everything used is held or was settled in the order of the chain, or the account moved without us.
+            account.go(what, depth);
+            let ahead = account.sequences.held.iter().filter(|it| **it > account.applied);
+            prop_assert!(ahead.count() <= depth as usize, "{account:?}");
+        }
+    }
+
+    #[test]
+    fn an_account_always_goes_on_whatever_died(
+        happenings in prop::collection::vec(happening(), 0..60),
+        depth in 1_u32..5,
+    ) {
+        let mut account = Account {
+            sequences: known(100, &[], None),
+            applied: 99,
+            claims: 0,
+        };
+        for what in happenings {
+            account.go(what, depth);
+        }
+        let (before, claims) = (account.applied, account.claims);
+        for _ in 0..20 {
+            account.go(Happening::Claim { proposed: None }, depth);
+            account.go(Happening::Apply, depth);
+            account.go(Happening::Settle { nth: 0 }, depth);
+        }
+        prop_assert!(account.applied >= before + 15, "{account:?}");
+        prop_assert!(account.claims >= claims + 10, "{account:?}");
+    }
+}
