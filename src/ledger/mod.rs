@@ -8,7 +8,7 @@
 //! talks to the network or to a queue. Times are the database's.
 
 use sea_orm::ConnectionTrait;
-use sea_orm::sea_query::Query;
+use sea_orm::sea_query::{Expr, Query};
 
 mod accept;
 mod channels;
@@ -77,12 +77,26 @@ impl Ledger {
         })
     }
 
-    /// Asks the database for a sign of life.
+    /// Asks the database whether it is there and takes writes.
     ///
     /// # Errors
     /// [`LedgerError::Unavailable`].
     pub async fn ping(&self) -> Result<(), LedgerError> {
-        self.now().await.map(drop)
+        let store::Store::Postgres(db) = &self.store else {
+            return self.now().await.map(drop);
+        };
+        // A standby answers reads, and so does a server that was told to take no writes.
+        let read_only = Expr::cust("current_setting('transaction_read_only')");
+        let row = db
+            .query_one(&Query::select().expr(read_only).to_owned())
+            .await?;
+        let read_only: Option<String> = row.map(|row| row.try_get_by_index(0)).transpose()?;
+        match read_only.as_deref() {
+            Some("off") => Ok(()),
+            _ => Err(LedgerError::Unavailable(
+                "the database takes no writes".to_owned(),
+            )),
+        }
     }
 
     /// The time by the database's clock.

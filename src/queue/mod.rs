@@ -155,7 +155,7 @@ impl Queue {
         }
     }
 
-    /// Whether the queue answers.
+    /// Whether the queue can work: it answers, and takes writes.
     ///
     /// # Errors
     /// It does not.

@@ -53,6 +53,7 @@ struct Inner {
     channel: String,
     mark: String,
     sequences: String,
+    ping: String,
     wake: watch::Sender<()>,
     scripts: Scripts,
 }
@@ -73,6 +74,7 @@ struct Scripts {
     beat: Script,
     remember: Script,
     sequence: Script,
+    ping: Script,
 }
 
 impl Scripts {
@@ -85,6 +87,7 @@ impl Scripts {
             beat: Script::new(include_str!("scripts/beat.lua")),
             remember: Script::new(include_str!("scripts/remember.lua")),
             sequence: Script::new(include_str!("scripts/sequence.lua")),
+            ping: Script::new(include_str!("scripts/ping.lua")),
         }
     }
 }
@@ -116,6 +119,7 @@ impl Redis {
             channel,
             mark: format!("{prefix}mark"),
             sequences: format!("{prefix}sequence:"),
+            ping: format!("{prefix}ping"),
             wake,
             scripts: Scripts::new(),
         })))
@@ -258,11 +262,9 @@ impl Redis {
     }
 
     pub(super) async fn ping(&self) -> Result<(), QueueError> {
-        let mut connected = self.0.link.connection().await?;
-        let answer = ::redis::cmd("PING")
-            .query_async(&mut connected.connection)
-            .await;
-        self.0.link.judge(&connected, answer).await
+        let mut call = self.0.scripts.ping.prepare_invoke();
+        call.key(&self.0.ping);
+        self.call::<u64>(&call).await.map(drop)
     }
 
     pub(super) fn wake_ups(&self) -> watch::Receiver<()> {

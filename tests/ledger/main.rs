@@ -37,6 +37,7 @@ mod constraints;
 mod durability;
 mod fates;
 mod feeding;
+mod lateness;
 mod leases;
 mod looking_up;
 mod migrations;

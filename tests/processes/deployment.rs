@@ -22,6 +22,7 @@ use crate::{
         self,
         postgres::Postgres,
         process::{Launch, Process, tender},
+        proxy::Proxy,
         redis::Redis,
     },
     waiting::{until, when},
@@ -126,6 +127,24 @@ impl Deployment {
             token: String::new(),
             settings,
         }
+    }
+
+    /// Puts a proxy between the processes and Redis. For those that start from now on.
+    pub async fn proxy_redis(&mut self) -> Proxy {
+        let proxy = Proxy::to((Ipv4Addr::LOCALHOST, self.redis.port()).into()).await;
+        let url = format!("redis://{}/", proxy.address());
+        self.settings.insert("REDIS_URL", url);
+        proxy
+    }
+
+    /// Puts a proxy between the processes and PostgreSQL. For those that start from now on.
+    pub async fn proxy_postgres(&mut self) -> Proxy {
+        let port = self.postgres.port();
+        let proxy = Proxy::to((Ipv4Addr::LOCALHOST, port).into()).await;
+        let (from, to) = (format!("127.0.0.1:{port}"), proxy.address().to_string());
+        let url = self.database.replace(&from, &to);
+        self.settings.insert("DATABASE_URL", url);
+        proxy
     }
 
     /// Where the network's JSON-RPC listens.
