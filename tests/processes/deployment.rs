@@ -147,7 +147,16 @@ impl Deployment {
         proxy
     }
 
-    /// Where the network's JSON-RPC listens.
+    /// Puts a proxy between the processes and the network. For those that start from now on.
+    pub async fn proxy_network(&mut self) -> Proxy {
+        let node = self.rpc_url().trim_start_matches("http://");
+        let proxy = Proxy::to(node.parse().unwrap()).await;
+        let url = format!("http://{}", proxy.address());
+        self.settings.insert("STELLAR_RPC_URLS", url);
+        proxy
+    }
+
+    /// Where processes find the network's JSON-RPC.
     pub fn rpc_url(&self) -> &str {
         &self.settings["STELLAR_RPC_URLS"]
     }

@@ -21,6 +21,7 @@ mod waiting;
 mod crash;
 mod heavy_crowd;
 mod heavy_flood;
+mod heavy_network;
 mod heavy_postgres;
 mod heavy_race;
 mod heavy_redis;
