@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use super::memory::{self, NoticeError, Told};
 use crate::ledger::{Ledger, LedgerError};
 use crate::queue::{Job, Pushed, Queue, QueueError};
 
@@ -17,6 +18,8 @@ pub struct Feed {
     settings: FeedSettings,
     /// Whether jobs of rows that are marked as dispatched may be missing in the queue.
     doubt: AtomicBool,
+    /// Of a ledger that was set back.
+    told: Told,
 }
 
 /// Bounds of the feed.
@@ -39,6 +42,9 @@ pub enum FeedError {
     /// The queue.
     #[error(transparent)]
     Queue(#[from] QueueError),
+    /// Nobody can tell whether the ledger was set back.
+    #[error(transparent)]
+    Notice(#[from] NoticeError),
 }
 
 impl Feed {
@@ -50,6 +56,7 @@ impl Feed {
             queue,
             settings,
             doubt: AtomicBool::new(false),
+            told: Told::default(),
         }
     }
 
@@ -66,6 +73,10 @@ impl Feed {
             self.doubt.store(true, Ordering::Relaxed);
         }
         // Rows are in doubt from being marked to being pushed: a round may end in between.
+        step!(
+            "feed.notice",
+            memory::notice(&self.ledger, &self.queue, &self.told).await
+        )?;
         let redispatch_after = if self.doubt.swap(true, Ordering::Relaxed) {
             Duration::ZERO
         } else {

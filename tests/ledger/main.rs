@@ -39,6 +39,7 @@ mod fates;
 mod feeding;
 mod leases;
 mod looking_up;
+mod memory;
 mod migrations;
 mod progress;
 mod reading;

@@ -10,6 +10,7 @@
 mod consumers;
 mod faults;
 mod incidents;
+mod memory;
 #[path = "../stellar/net.rs"]
 #[allow(dead_code, reason = "shared with the tests of the client")]
 mod net;
