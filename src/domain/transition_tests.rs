@@ -225,6 +225,10 @@ fn an_indeterminate_row_is_settled_by_evidence_or_by_staff_and_never_sent() {
         [
             "succeeded",
             "effect_missing",
+            "recovered_paid",
+            "recovered_paid",
+            "recovered_otherwise",
+            "recovered_otherwise",
             "resolved_paid",
             "resolved_not_paid",
             "ledger_failed",

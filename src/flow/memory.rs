@@ -3,7 +3,7 @@
 //! Whoever notices stops all processes through the ledger, which lets no transition through from then on. What happens
 //! next is [`super::recover`]'s.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -145,17 +145,24 @@ async fn judge(
     let Some(known) = parts.ledger.sequences(account).await? else {
         return Ok(());
     };
-    let unheld = (known.next..=seq_num).find(|sequence| !known.held.contains(sequence));
+    let recovered = parts.ledger.recovered().await?;
+    let recovered = recovered.iter().map(|it| it.pair);
+    let recovered: HashSet<_> = recovered.filter(|it| it.account == account).collect();
+    let is_told = |sequence| recovered.contains(&Pair { account, sequence });
+    let unheld = (known.next..=seq_num)
+        .find(|sequence| !known.held.contains(sequence) && !is_told(*sequence));
     let pair = Pair {
         account,
         sequence: seq_num,
     };
     let forgotten = match (unheld, since_ledger) {
-        (None, Some(at)) if depth == Depth::Held => match parts.sight(pair, at).await? {
-            Sighted::Forgotten => true,
-            Sighted::NotSeen => return Err(SurveyError::NotTold.into()),
-            Sighted::Recorded | Sighted::Foreign(_) | Sighted::BeyondReach => false,
-        },
+        (None, Some(at)) if depth == Depth::Held && !is_told(seq_num) => {
+            match parts.sight(pair, at).await? {
+                Sighted::Forgotten => true,
+                Sighted::NotSeen => return Err(SurveyError::NotTold.into()),
+                Sighted::Recorded | Sighted::Foreign(_) | Sighted::BeyondReach => false,
+            }
+        }
         (None, _) => false,
         (Some(sequence), Some(at)) if sequence == seq_num => match parts.sight(pair, at).await? {
             Sighted::Forgotten | Sighted::NotSeen | Sighted::BeyondReach => true,

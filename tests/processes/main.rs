@@ -24,6 +24,7 @@ mod heavy_flood;
 mod heavy_postgres;
 mod heavy_race;
 mod heavy_redis;
+mod heavy_restore;
 mod heavy_serialized;
 mod heavy_shutdown;
 mod probing;

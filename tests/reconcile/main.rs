@@ -15,6 +15,7 @@ mod memory;
 #[allow(dead_code, reason = "shared with the tests of the client")]
 mod net;
 mod nodes;
+mod set_back;
 #[path = "../stellar/support.rs"]
 #[allow(dead_code, reason = "shared with the tests of the client")]
 mod support;

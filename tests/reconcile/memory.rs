@@ -1,89 +1,21 @@
 //! The ledger is set back while the chain goes on: nothing is paid twice, whatever is pushed again.
 
-use std::sync::Arc;
-
 use tender::domain::memory::{LONGEST_WINDOW_MS, MemoryState};
 use tender::domain::submission::{Status, Verdict};
-use tender::flow::chain::Chain;
 use tender::flow::feed::{Feed, FeedSettings};
-use tender::flow::memory::{Depth, compare};
 use tender::flow::reason::Reason;
-use tender::flow::recover::{Acceptance, Identify, Recovery};
+use tender::flow::recover::{Acceptance, Recovery};
 use tender::flow::requeue::{Requeued, requeue};
 use tender::flow::submit::Submitted;
 use tender::flow::withdraw::cancel;
-use tender::ledger::{ChannelState, LedgerError};
+use tender::ledger::ChannelState;
 use tender::queue::Queue;
-use tender::stellar::keyring::Identity;
 
-use crate::net::treasury;
 use crate::support::Reply;
 use crate::world::{World, answer};
 
 const PAID: (Status, Verdict) = (Status::Confirmed, Verdict::Success);
 const WINDOW_S: u64 = LONGEST_WINDOW_MS / 1_000;
-
-impl World {
-    async fn state(&self) -> MemoryState {
-        self.ledger.memory().await.unwrap().state
-    }
-
-    fn identity(&self) -> Identity {
-        Identity {
-            network: self.net.id.clone(),
-            treasury: treasury().account(),
-        }
-    }
-
-    async fn recover(&self, accepted: &[Acceptance]) -> Recovery {
-        let identity = self.identity();
-        let parts = Identify {
-            ledger: &self.ledger,
-            rpc: &self.rpc,
-            identity: &identity,
-        };
-        let chain = Arc::new(Chain::default());
-        parts.recover(&chain, &[], accepted, "test").await.unwrap()
-    }
-
-    /// What a worker looks at before its first claim.
-    async fn first_look(&self) {
-        let identity = self.identity();
-        let parts = Identify {
-            ledger: &self.ledger,
-            rpc: &self.rpc,
-            identity: &identity,
-        };
-        compare(&parts, Depth::Held).await.unwrap();
-    }
-
-    async fn is_refused(&self, id: tender::domain::ids::SubmissionId) {
-        let refused = self.submitter.submit(id).await;
-        assert!(
-            matches!(refused, Err(LedgerError::MemoryLost(_))),
-            "{refused:?}"
-        );
-    }
-
-    /// Notices, and lets the longest window go by; says how it stands then.
-    async fn wait_out(&self) -> MemoryState {
-        self.pass_until_stopped().await;
-        self.pass().await;
-        let until = self.ledger.memory().await.unwrap().resume_after.unwrap();
-        self.net.node.close_ledger_at(until);
-        self.pass().await;
-        assert_eq!(self.state().await, MemoryState::Lost, "not later than that");
-        self.close(1);
-        self.pass().await;
-        self.state().await
-    }
-
-    /// A copy of the files says of itself that it is the same database.
-    async fn back_up_unnoticed(&self) -> std::path::PathBuf {
-        self.sql("UPDATE ledger_memory SET witness = NULL").await;
-        self.back_up().await
-    }
-}
 
 fn reason() -> Reason {
     "test".parse().unwrap()
@@ -262,6 +194,41 @@ async fn a_key_whose_row_is_gone_is_not_paid_again_when_it_is_pushed_again() {
         .pass_until(next.id, |row| row.state.status.is_terminal())
         .await;
     assert_eq!(world.stands(next.id).await, PAID);
+}
+
+#[tokio::test]
+async fn an_account_that_went_on_after_what_the_ledger_remembers_of_it_is_no_loss_once_recovered() {
+    let mut world = World::start(1).await;
+    let known = world.send("known").await;
+    let backup = world.back_up_unnoticed().await;
+    world.close(1);
+    world
+        .pass_until(known.id, |row| row.state.status.is_terminal())
+        .await;
+    let forgotten = world.send("forgotten").await;
+    world.close(1);
+    world
+        .pass_until(forgotten.id, |row| row.state.status.is_terminal())
+        .await;
+    world.roll_back(&backup).await;
+    world.first_look().await;
+    assert_eq!(world.wait_out().await, MemoryState::Held);
+    assert!(matches!(world.recover(&[]).await, Recovery::Reopened(_)));
+    world.first_look().await;
+    world.close(10);
+    world
+        .pass_until(known.id, |row| row.state.status.is_terminal())
+        .await;
+    assert_eq!(world.stands(known.id).await, PAID);
+    let next = world.send("next").await;
+    world.close(1);
+    world
+        .pass_until(next.id, |row| row.state.status.is_terminal())
+        .await;
+    assert_eq!(
+        (world.stands(next.id).await, world.payments().await),
+        (PAID, 3)
+    );
 }
 
 #[tokio::test]

@@ -146,6 +146,30 @@ impl Postgres {
         restored
     }
 
+    /// Keeps a copy of the files of a server that is not running.
+    #[allow(dead_code, reason = "for tests of restored databases")]
+    pub fn back_up(&self) {
+        self.copy(cluster::DATA, "backup");
+    }
+
+    /// Puts that copy in the place of its files.
+    #[allow(dead_code, reason = "for tests of restored databases")]
+    pub fn put_back(&self) {
+        std::fs::remove_dir_all(self.scratch.path().join(cluster::DATA))
+            .expect("it is not running");
+        self.copy("backup", cluster::DATA);
+    }
+
+    fn copy(&self, from: &str, to: &str) {
+        let path = |name| self.scratch.path().join(name);
+        let copied = Command::new("cp")
+            .arg("-a")
+            .arg(path(from))
+            .arg(path(to))
+            .status();
+        assert!(copied.expect("a copy").success(), "{from} to {to}");
+    }
+
     /// Starts it again as a backup that is restored from an archive: it goes on as another timeline.
     #[allow(dead_code, reason = "for tests of restored databases")]
     pub fn start_on_another_timeline(&mut self) {
