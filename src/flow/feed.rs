@@ -8,6 +8,7 @@ use futures::FutureExt as _;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use super::memory::{self, NoticeError, Told};
 use crate::ledger::{Ledger, LedgerError};
 use crate::queue::{Job, Pushed, Queue, QueueError};
 
@@ -21,6 +22,8 @@ pub struct Feed {
     settings: FeedSettings,
     /// Whether jobs of rows that are marked as dispatched may be missing in the queue.
     doubt: AtomicBool,
+    /// Of a ledger that was set back.
+    told: Told,
 }
 
 /// Bounds of the feed.
@@ -43,6 +46,9 @@ pub enum FeedError {
     /// The queue.
     #[error(transparent)]
     Queue(#[from] QueueError),
+    /// Nobody can tell whether the ledger was set back.
+    #[error(transparent)]
+    Notice(#[from] NoticeError),
 }
 
 impl Feed {
@@ -54,6 +60,7 @@ impl Feed {
             queue,
             settings,
             doubt: AtomicBool::new(false),
+            told: Told::default(),
         }
     }
 
@@ -70,6 +77,10 @@ impl Feed {
             self.doubt.store(true, Ordering::Relaxed);
         }
         // Rows are in doubt from being marked to being pushed: a round may end in between.
+        step!(
+            "feed.notice",
+            memory::notice(&self.ledger, &self.queue, &self.told).await
+        )?;
         let redispatch_after = if self.doubt.swap(true, Ordering::Relaxed) {
             Duration::ZERO
         } else {
@@ -102,7 +113,7 @@ impl Feed {
         if let Err(error) = &next_due {
             tracing::debug!(%error, "the ledger does not tell what is due next");
         }
-        sleep(self.settings.period, next_due.ok().flatten())
+        until_next(self.settings.period, next_due.ok().flatten())
     }
 
     /// Runs until cancelled: on every nudge, whenever a row is due that was put off, and on a period in case a nudge got
@@ -126,7 +137,7 @@ impl Feed {
 }
 
 /// The sleep before the next round.
-fn sleep(period: Duration, next_due: Option<Duration>) -> Duration {
+fn until_next(period: Duration, next_due: Option<Duration>) -> Duration {
     next_due.map_or(period, |due| due.max(SHORTEST_SLEEP).min(period))
 }
 
@@ -147,7 +158,7 @@ mod tests {
             (Some(0), 50),
         ];
         for (next_due, expected) in rows {
-            let slept = sleep(millis(1_000), next_due.map(millis));
+            let slept = until_next(millis(1_000), next_due.map(millis));
             assert_eq!(slept, millis(expected), "{next_due:?}");
         }
     }

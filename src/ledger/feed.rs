@@ -13,7 +13,7 @@ use super::claim::{in_flight, lock};
 use super::entity::channel;
 use super::entity::submission::{Column, Entity, Model};
 use super::types::{Dispatch, LedgerError, Millis, Rules};
-use super::{Ledger, clock, row};
+use super::{Ledger, clock, memory, row};
 use crate::domain::ids::SubmissionId;
 use crate::domain::key::JobId;
 use crate::domain::schedule::Priority;
@@ -83,6 +83,9 @@ async fn take_due(
 ) -> Result<Vec<Dispatch>, LedgerError> {
     // Two feeds at once would overrun window and channels.
     lock(tx, FEED_LOCK).await?;
+    if !memory::is_open(tx).await? {
+        return Ok(Vec::new());
+    }
     let dispatched = dispatched(tx).await?;
     let mut taken = Vec::new();
     if dispatched.any() {

@@ -18,6 +18,7 @@
 
 mod leases;
 mod memory;
+mod reach;
 mod redis;
 mod sequence;
 mod slots;

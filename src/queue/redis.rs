@@ -3,7 +3,7 @@
 //! A lane is three keys: a hash of its jobs (id to submission), a list of those that wait, and a sorted set of those
 //! that run, scored with the end of their lease by the server's clock. Each change is one script, so a lane is whole
 //! at any moment; an empty lane is no key at all. One key more, the mark, tells the feed whether the server still is the
-//! one it filled.
+//! one it filled, and one for each ledger how far that was seen to reach.
 
 mod link;
 
@@ -14,7 +14,7 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::watch;
 
 use super::{Draw, Drawn, Job, Pushed, QueueError, Reach};
-use crate::domain::{ids::SubmissionId, key::JobId, schedule::Priority};
+use crate::domain::{ids::SubmissionId, key::JobId, memory::Mark, schedule::Priority};
 use link::Link;
 
 /// How long a job stays with a worker that no longer speaks of it. With [`BEAT`], the longest time from the death of a
@@ -54,6 +54,7 @@ struct Inner {
     mark: String,
     sequences: String,
     ping: String,
+    reached: String,
     wake: watch::Sender<()>,
     scripts: Scripts,
 }
@@ -75,6 +76,7 @@ struct Scripts {
     remember: Script,
     sequence: Script,
     ping: Script,
+    reach: Script,
 }
 
 impl Scripts {
@@ -88,6 +90,7 @@ impl Scripts {
             remember: Script::new(include_str!("scripts/remember.lua")),
             sequence: Script::new(include_str!("scripts/sequence.lua")),
             ping: Script::new(include_str!("scripts/ping.lua")),
+            reach: Script::new(include_str!("scripts/reach.lua")),
         }
     }
 }
@@ -120,6 +123,7 @@ impl Redis {
             mark: format!("{prefix}mark"),
             sequences: format!("{prefix}sequence:"),
             ping: format!("{prefix}ping"),
+            reached: format!("{prefix}reached:"),
             wake,
             scripts: Scripts::new(),
         })))
@@ -250,6 +254,15 @@ impl Redis {
                 .filter(|sequence| draw.after < *sequence && *sequence <= draw.last),
             remembered,
         })
+    }
+
+    pub(super) async fn reached(&self, ledger_id: &str, mark: Mark) -> Result<Mark, QueueError> {
+        let mut call = self.0.scripts.reach.prepare_invoke();
+        call.key(format!("{}{ledger_id}", self.0.reached))
+            .arg(mark.epoch)
+            .arg(mark.line);
+        let (epoch, line) = self.call(&call).await?;
+        Ok(Mark { epoch, line })
     }
 
     pub(super) async fn depth(&self, lane: Priority) -> Result<u64, QueueError> {

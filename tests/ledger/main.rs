@@ -40,6 +40,7 @@ mod feeding;
 mod lateness;
 mod leases;
 mod looking_up;
+mod memory;
 mod migrations;
 mod progress;
 mod reading;

@@ -167,6 +167,13 @@ impl Deployment {
         tender(args).envs(settings.map(|(name, value)| (*name, value.clone())))
     }
 
+    /// Another handle of the test's own on the database, which has seen nothing of it before.
+    pub async fn another_ledger(&self) -> Ledger {
+        Ledger::connect(&self.database, 4, staff_rules())
+            .await
+            .unwrap()
+    }
+
     /// Runs a command that must succeed; its standard output.
     pub fn command(&self, args: &[&str]) -> Vec<String> {
         block_in_place(|| self.launch(args).run().success().stdout)

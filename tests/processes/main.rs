@@ -25,6 +25,7 @@ mod heavy_network;
 mod heavy_postgres;
 mod heavy_race;
 mod heavy_redis;
+mod heavy_restore;
 mod heavy_rolling;
 mod heavy_serialized;
 mod heavy_shutdown;
