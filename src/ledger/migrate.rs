@@ -20,7 +20,7 @@ const LIMIT: Duration = Duration::from_secs(600);
 const MEMORY: usize = 4;
 
 /// With this many migrations the ledger knows whether it was set back.
-const DOUBT: usize = 7;
+const DOUBT: usize = 8;
 
 /// A migration, and whether the database has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
