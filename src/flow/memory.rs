@@ -3,7 +3,7 @@
 //! Whoever notices stops all processes through the ledger, which lets no transition through from then on. What happens
 //! next is [`super::recover`]'s.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -21,6 +21,9 @@ use crate::stellar::rpc::Rpc;
 
 /// Pause before what could not be looked at is looked at again.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// Sequences of one account that are looked at: more of them are unknown if so many are.
+const MOST_USED: usize = 10_000;
 
 /// Why the ledger's memory could not be judged.
 #[derive(Debug, thiserror::Error)]
@@ -147,39 +150,41 @@ async fn judge(
     };
     let recovered = parts.ledger.recovered().await?;
     let recovered = recovered.iter().map(|it| it.pair);
-    let recovered: HashSet<_> = recovered.filter(|it| it.account == account).collect();
-    let is_told = |sequence| recovered.contains(&Pair { account, sequence });
-    let unheld = (known.next..=seq_num)
-        .find(|sequence| !known.held.contains(sequence) && !is_told(*sequence));
-    let pair = Pair {
+    let recovered = recovered.filter(|it| it.account == account);
+    let recovered: HashSet<_> = recovered.map(|it| it.sequence).collect();
+    let mut unknown: BTreeSet<_> = (known.next..=seq_num)
+        .take(MOST_USED)
+        .filter(|sequence| !known.held.contains(sequence) && !recovered.contains(sequence))
+        .collect();
+    // Held and used is what every pair is that was in flight a moment ago.
+    let told = depth == Depth::Free || recovered.contains(&seq_num);
+    if unknown.is_empty() && told {
+        return Ok(());
+    }
+    let last = Pair {
         account,
         sequence: seq_num,
     };
-    let forgotten = match (unheld, since_ledger) {
-        (None, Some(at)) if depth == Depth::Held && !is_told(seq_num) => {
-            match parts.sight(pair, at).await? {
-                Sighted::Forgotten => true,
-                Sighted::NotSeen => return Err(SurveyError::NotTold.into()),
-                Sighted::Recorded | Sighted::Foreign(_) | Sighted::BeyondReach => false,
-            }
+    let sighted = match since_ledger {
+        Some(at) => parts.sight(last, at).await?,
+        None => Sighted::BeyondReach,
+    };
+    let forgotten = match sighted {
+        Sighted::Forgotten => true,
+        Sighted::BeyondReach => !unknown.is_empty(),
+        Sighted::NotSeen => return Err(SurveyError::NotTold.into()),
+        Sighted::Recorded | Sighted::Foreign(_) => {
+            unknown.remove(&seq_num);
+            parts.has_forgotten_any(account, &unknown).await?
         }
-        (None, _) => false,
-        (Some(sequence), Some(at)) if sequence == seq_num => match parts.sight(pair, at).await? {
-            Sighted::Forgotten | Sighted::NotSeen | Sighted::BeyondReach => true,
-            Sighted::Recorded => false,
-            Sighted::Foreign(hash) => {
-                set_aside(parts.ledger, pair, hash).await?;
-                false
-            }
-        },
-        // Several were used: by whom is asked once nothing is in flight any more.
-        (Some(_), _) => true,
     };
     if forgotten {
         let reason = format!(
             "channel account {account} is at sequence {seq_num} on the network, further than the ledger knows of"
         );
         stop(parts.ledger, &reason).await?;
+    } else if let Sighted::Foreign(hash) = sighted {
+        set_aside(parts.ledger, last, hash).await?;
     }
     Ok(())
 }

@@ -5,6 +5,7 @@
 //! to the account's own is the proof that nothing is missing. Each step is one SQL transaction that changes nothing
 //! when it is taken twice, so a recovery can be killed at any point, and two of them do not harm each other.
 
+mod sight;
 mod survey;
 
 use std::collections::{HashMap, HashSet};
@@ -27,7 +28,7 @@ use crate::stellar::effect;
 use crate::stellar::keyring::Identity;
 use crate::stellar::rpc::Consumed;
 
-pub(super) use survey::Sighted;
+pub(super) use sight::Sighted;
 pub use survey::{Identify, Survey, SurveyError, Unexplained};
 
 /// What a recovery came to.

@@ -45,6 +45,7 @@ mod migrations;
 mod progress;
 mod reading;
 mod recording;
+mod recovering;
 mod serialized;
 mod settling;
 mod transitions;

@@ -6,7 +6,9 @@ use tender::domain::classify::Cause;
 use tender::domain::ids::{AccountId, Pair};
 use tender::domain::memory::{Mark, MemoryState};
 use tender::domain::submission::{Event, Gap, Status};
-use tender::ledger::{Change, ClaimOutcome, Ledger, LedgerError, Memory, Submission};
+use tender::ledger::{
+    Applied, Change, Claim, ClaimOutcome, Ledger, LedgerError, Memory, Submission,
+};
 
 use crate::bed::{Bed, ON_CHAIN, RULES, envelope, new, terminal};
 use crate::support::postgres::Postgres;
@@ -68,55 +70,76 @@ async fn changes(bed: &Bed) -> Vec<Change> {
     changes
 }
 
-async fn while_it_is_stopped_no_row_changes(bed: Bed) {
-    let channels = bed.channels(8).await;
-    let claimed = bed.accept("claimed").await;
-    let claim = bed.claim(claimed.id).await;
-    let sent = bed.confirming("sent").await;
-    let waits = bed.accept("waits").await;
-    let changes = changes(&bed).await;
-    assert!(bed.ledger.quarantine(channels[7], "test").await.unwrap());
-    let before = bed.number("SELECT count(*) FROM submission_log").await;
+/// What a bed has for each verb that changes something.
+struct Stock {
+    channels: Vec<AccountId>,
+    claim: Claim,
+    sent: Submission,
+    waits: Submission,
+    changes: Vec<Change>,
+}
 
+impl Stock {
+    async fn of(bed: &Bed) -> Self {
+        let channels = bed.channels(8).await;
+        let claimed = bed.accept("claimed").await;
+        let stock = Self {
+            claim: bed.claim(claimed.id).await,
+            sent: bed.confirming("sent").await,
+            waits: bed.accept("waits").await,
+            changes: changes(bed).await,
+            channels,
+        };
+        let aside = stock.channels[7];
+        assert!(bed.ledger.quarantine(aside, "test").await.unwrap());
+        stock
+    }
+
+    async fn is_refused_by(&self, ledger: &Ledger) {
+        let (channels, claim, waits) = (&self.channels, &self.claim, self.waits.id);
+        assert_eq!(refused(ledger.claim(waits).await), REASON);
+        refused(ledger.claim_among(waits, channels).await);
+        let next = Some(ON_CHAIN + 1);
+        refused(ledger.claim_sequence(waits, channels[6], next, 2).await);
+        refused(ledger.record(claim, envelope(claim.pair), 7).await);
+        let bump = envelope(self.sent.pair.unwrap());
+        let (id, version) = (self.sent.id, self.sent.version);
+        refused(ledger.record_bump(id, version, bump, 7).await);
+        for change in &self.changes {
+            refused(ledger.apply(change.clone()).await);
+        }
+        refused(ledger.apply_all(self.changes.clone()).await);
+        refused(ledger.add_channels(&[(channels[0], 7)]).await);
+        refused(ledger.release_verified(channels[7], 7, "test").await);
+    }
+}
+
+async fn while_it_is_stopped_no_row_changes(bed: Bed) {
+    let stock = Stock::of(&bed).await;
+    let before = bed.number("SELECT count(*) FROM submission_log").await;
     assert!(bed.ledger.stop(REASON).await.unwrap());
     let other = bed.another(RULES).await;
     for ledger in [&bed.ledger, &other] {
-        assert_eq!(refused(ledger.claim(waits.id).await), REASON);
-        refused(ledger.claim_among(waits.id, &channels).await);
-        let next = Some(ON_CHAIN + 1);
-        refused(ledger.claim_sequence(waits.id, channels[6], next, 2).await);
-        refused(ledger.record(&claim, envelope(claim.pair), 7).await);
-        let bump = envelope(sent.pair.unwrap());
-        refused(ledger.record_bump(sent.id, sent.version, bump, 7).await);
-        for change in &changes {
-            refused(ledger.apply(change.clone()).await);
-        }
-        refused(ledger.apply_all(changes.clone()).await);
-        refused(ledger.add_channels(&[(channels[0], 7)]).await);
-        refused(ledger.release_verified(channels[7], 7, "test").await);
+        stock.is_refused_by(ledger).await;
         let due = ledger.take_due(100, Duration::ZERO).await.unwrap();
         assert!(due.is_empty(), "nothing is handed out");
     }
     // Whoever asks for a payment is heard all the same.
     bed.accept("new").await;
-    assert_eq!(
-        bed.number("SELECT count(*) FROM submission_log").await,
-        before
-    );
-    assert_eq!(bed.row(waits.id).await.version, waits.version);
-
+    let after = bed.number("SELECT count(*) FROM submission_log").await;
+    assert_eq!(after, before);
     let epoch = memory(&bed.ledger).await.mark.epoch;
     assert!(bed.ledger.wait_until(epoch, 7).await.unwrap());
     assert!(bed.ledger.reopen(epoch).await.unwrap());
-    for change in changes {
+    for change in stock.changes {
         let moved = bed.ledger.apply(change.clone()).await.unwrap();
-        let illegal = matches!(moved, tender::ledger::Applied::Illegal(_));
+        let illegal = matches!(moved, Applied::Illegal(_));
         assert!(!illegal, "{change:?} was legal all the time: {moved:?}");
     }
-    bed.claim(waits.id).await;
+    bed.claim(stock.waits.id).await;
 }
 
-async fn one_stop_counts_and_each_step_is_taken_once(bed: Bed) {
+async fn one_stop_counts(bed: Bed) {
     let ledger = &bed.ledger;
     let begin = memory(ledger).await;
     assert_eq!((begin.state, begin.refusal()), (MemoryState::Open, None));
@@ -125,8 +148,14 @@ async fn one_stop_counts_and_each_step_is_taken_once(bed: Bed) {
     assert!(!ledger.stop("another reason").await.unwrap());
     let stopped = memory(ledger).await;
     assert_eq!(stopped.reason.as_deref(), Some(REASON));
-    let epoch = stopped.mark.epoch;
-    assert!(epoch > begin.mark.epoch);
+    assert!(stopped.mark.epoch > begin.mark.epoch);
+    assert_eq!(stopped.ledger_id, begin.ledger_id);
+}
+
+async fn each_step_of_a_recovery_is_taken_once_and_in_order(bed: Bed) {
+    let ledger = &bed.ledger;
+    assert!(ledger.stop(REASON).await.unwrap());
+    let epoch = memory(ledger).await.mark.epoch;
     assert!(
         !ledger.reopen(epoch).await.unwrap(),
         "the window is not over"
@@ -138,18 +167,12 @@ async fn one_stop_counts_and_each_step_is_taken_once(bed: Bed) {
     assert_eq!(memory(ledger).await.resume_after, Some(7));
     assert!(ledger.hold(epoch, "unknown").await.unwrap());
     let held = memory(ledger).await;
-    assert_eq!(
-        (held.state, held.refusal().as_deref()),
-        (MemoryState::Held, Some("unknown"))
-    );
+    assert_eq!(held.refusal().as_deref(), Some("unknown"));
     assert!(!ledger.reopen(epoch).await.unwrap(), "it moved on");
     assert!(ledger.reopen(held.mark.epoch).await.unwrap());
     let open = memory(ledger).await;
-    assert_eq!(
-        (open.state, open.since, open.resume_after),
-        (MemoryState::Open, None, None)
-    );
-    assert_eq!(open.ledger_id, begin.ledger_id);
+    let rest = (open.state, open.since, open.resume_after);
+    assert_eq!(rest, (MemoryState::Open, None, None));
 }
 
 async fn a_log_that_ends_before_what_was_seen_is_refused(bed: Bed) {
@@ -226,7 +249,8 @@ async fn a_memory_remembers_where_it_ended(bed: Bed) {
 
 on_both!(
     while_it_is_stopped_no_row_changes,
-    one_stop_counts_and_each_step_is_taken_once,
+    one_stop_counts,
+    each_step_of_a_recovery_is_taken_once_and_in_order,
     a_log_that_ends_before_what_was_seen_is_refused,
     what_an_older_epoch_saw_counts_no_more,
     what_a_recovery_needs_is_not_taken_away,

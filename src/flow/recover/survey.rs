@@ -17,7 +17,7 @@ use crate::flow::{accept, memory};
 use crate::ledger::{Ledger, LedgerError, Memory, Recovered, RecoveredKind};
 use crate::stellar::effect;
 use crate::stellar::keyring::Identity;
-use crate::stellar::rpc::{Consumed, Consumer, Rpc};
+use crate::stellar::rpc::{Consumed, Rpc};
 
 /// Why consumers could not be identified now. A later look may be able to.
 #[derive(Debug, thiserror::Error)]
@@ -40,21 +40,6 @@ impl From<Fault> for SurveyError {
     fn from(fault: Fault) -> Self {
         Self::Network(fault)
     }
-}
-
-/// The transaction that used an account's last sequence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::flow) enum Sighted {
-    /// An envelope of it was recorded.
-    Recorded,
-    /// It acts in the treasury's name, and none was recorded.
-    Forgotten,
-    /// It does not.
-    Foreign(TxHash),
-    /// An index lags.
-    NotSeen,
-    /// No node's history reaches back to it.
-    BeyondReach,
 }
 
 /// What identifying stands on.
@@ -106,40 +91,6 @@ struct Moved {
 }
 
 impl Identify<'_> {
-    /// Who used an account's last sequence, in the ledger that the account names.
-    pub(in crate::flow) async fn sight(
-        &self,
-        pair: Pair,
-        at_ledger: u32,
-    ) -> Result<Sighted, SurveyError> {
-        let mut within_reach = false;
-        for node in self.rpc.each_node() {
-            let seen = match node.consumer(pair, at_ledger, at_ledger).await? {
-                Consumer::Found(seen) => seen,
-                Consumer::NotSeen { whole, .. } => {
-                    within_reach |= whole;
-                    continue;
-                }
-            };
-            let hashes = [Some(seen.inspected.hash), seen.inspected.inner_hash];
-            for hash in hashes.into_iter().flatten() {
-                if self.ledger.by_hash(hash).await?.is_some() {
-                    return Ok(Sighted::Recorded);
-                }
-            }
-            return Ok(if seen.inspected.acting.contains(&self.identity.treasury) {
-                Sighted::Forgotten
-            } else {
-                Sighted::Foreign(seen.inspected.hash)
-            });
-        }
-        Ok(if within_reach {
-            Sighted::NotSeen
-        } else {
-            Sighted::BeyondReach
-        })
-    }
-
     /// Identifies the consumer of every sequence that accounts of the pool, and those others, have used beyond what the
     /// ledger knows.
     ///
@@ -278,11 +229,9 @@ impl Identify<'_> {
     ) -> Result<(), SurveyError> {
         let account = moved.account;
         for sequences in &moved.missing {
-            let seen = sequences.clone().filter(|sequence| {
-                let sequence = *sequence;
-                consumers.contains_key(&Pair { account, sequence })
-            });
-            let seen: BTreeSet<_> = seen.collect();
+            let seen = consumers.keys().filter(|pair| pair.account == account);
+            let seen = seen.map(|pair| pair.sequence);
+            let seen: BTreeSet<_> = seen.filter(|it| sequences.contains(it)).collect();
             for sequences in gaps(sequences.clone(), &seen) {
                 let why = "no node's history shows who used it";
                 survey.unexplained.push(Unexplained {
@@ -361,9 +310,10 @@ impl Identify<'_> {
 
 impl Moved {
     fn is_covered(&self, seen: &HashMap<Pair, Consumed>) -> bool {
-        let account = self.account;
-        let mut missing = self.missing.iter().cloned().flatten();
-        missing.all(|sequence| seen.contains_key(&Pair { account, sequence }))
+        let seen = seen.keys().filter(|pair| pair.account == self.account);
+        let seen: BTreeSet<_> = seen.map(|pair| pair.sequence).collect();
+        let mut missing = self.missing.iter();
+        missing.all(|sequences| gaps(sequences.clone(), &seen).is_empty())
     }
 }
 
@@ -372,7 +322,7 @@ fn first_of(seq_num: i64) -> i64 {
     (seq_num & !0xffff_ffff) + 1
 }
 
-async fn read_node(
+pub(super) async fn read_node(
     node: &Rpc,
     accounts: &HashSet<AccountId>,
     (from, to): (u32, u32),

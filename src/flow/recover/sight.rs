@@ -1,0 +1,95 @@
+//! Who used an account that nothing was known to use, while the ledger still decides: is that a loss of memory?
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::survey::read_node;
+use super::{Identify, SurveyError};
+use crate::domain::ids::{AccountId, Pair, TxHash};
+use crate::ledger::LedgerError;
+use crate::stellar::rpc::{Consumed, Consumer};
+
+/// Ledgers before the last pass that are read for an account that somebody used.
+const LOOK_BACK: u32 = 100;
+
+/// The transaction that used an account's last sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::flow) enum Sighted {
+    /// An envelope of it was recorded.
+    Recorded,
+    /// It acts in the treasury's name, and none was recorded.
+    Forgotten,
+    /// It does not.
+    Foreign(TxHash),
+    /// An index lags.
+    NotSeen,
+    /// No node's history reaches back to it.
+    BeyondReach,
+}
+
+impl Identify<'_> {
+    /// Who used an account's last sequence, in the ledger that the account names.
+    pub(in crate::flow) async fn sight(
+        &self,
+        pair: Pair,
+        at_ledger: u32,
+    ) -> Result<Sighted, SurveyError> {
+        let mut within_reach = false;
+        for node in self.rpc.each_node() {
+            let seen = match node.consumer(pair, at_ledger, at_ledger).await? {
+                Consumer::Found(seen) => seen,
+                Consumer::NotSeen { whole, .. } => {
+                    within_reach |= whole;
+                    continue;
+                }
+            };
+            return Ok(self.sighted(&seen).await?);
+        }
+        Ok(if within_reach {
+            Sighted::NotSeen
+        } else {
+            Sighted::BeyondReach
+        })
+    }
+
+    /// Whether one of those sequences of an account was used by a transaction that the ledger may have forgotten. None of
+    /// them is the account's last, so an index that lags tells of them before that one.
+    pub(in crate::flow) async fn has_forgotten_any(
+        &self,
+        account: AccountId,
+        sequences: &BTreeSet<i64>,
+    ) -> Result<bool, SurveyError> {
+        if sequences.is_empty() {
+            return Ok(false);
+        }
+        let passed = self.ledger.progress().await?;
+        let from = passed.map_or(0, |passed| passed.pass.ledger.saturating_sub(LOOK_BACK));
+        let to = self.rpc.latest().await?.ledger;
+        let (accounts, mut seen) = (HashSet::from([account]), HashMap::new());
+        for node in self.rpc.each_node() {
+            read_node(&node, &accounts, (from, to), &mut seen).await?;
+        }
+        for sequence in sequences.iter().copied() {
+            let Some(seen) = seen.get(&Pair { account, sequence }) else {
+                return Ok(true);
+            };
+            if self.sighted(seen).await? == Sighted::Forgotten {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    async fn sighted(&self, seen: &Consumed) -> Result<Sighted, LedgerError> {
+        let hashes = [Some(seen.inspected.hash), seen.inspected.inner_hash];
+        for hash in hashes.into_iter().flatten() {
+            if self.ledger.by_hash(hash).await?.is_some() {
+                return Ok(Sighted::Recorded);
+            }
+        }
+        Ok(if seen.inspected.acting.contains(&self.identity.treasury) {
+            Sighted::Forgotten
+        } else {
+            Sighted::Foreign(seen.inspected.hash)
+        })
+    }
+}
