@@ -38,6 +38,7 @@ pub struct Metrics {
     settled: IntCounterVec,
     resent: IntCounterVec,
     faults: IntCounterVec,
+    memory_lost: IntGaugeVec,
     http_requests: IntCounterVec,
     http_seconds: HistogramVec,
 }
@@ -72,6 +73,7 @@ impl Metrics {
             settled: counters(&r, "reconciler_settled_total", "Submissions settled or set back", &[])?,
             resent: counters(&r, "reconciler_resent_total", "Envelopes sent again", &[])?,
             faults: counters(&r, "reconciler_faults_total", "Rows that a pass had to leave for the next one", &[])?,
+            memory_lost: gauges(&r, "ledger_memory_lost", "1 while nothing is sent or decided because the ledger was set back", &[])?,
             http_requests: counters(&r, "http_requests_total", "HTTP requests", &["method", "status"])?,
             http_seconds: histograms(&r, "http_request_seconds", "Duration of HTTP requests", &["method"], &HTTP_BUCKETS)?,
             registry: r,
@@ -146,6 +148,13 @@ impl Metrics {
             .with_label_values(NONE)
             .set(gauge(age.as_secs()));
         self.stuck.with_label_values(NONE).set(gauge(stuck));
+    }
+
+    /// Whether the ledger was set back and decides nothing.
+    pub fn set_memory_lost(&self, lost: bool) {
+        self.memory_lost
+            .with_label_values(NONE)
+            .set(i64::from(lost));
     }
 
     /// What the ledger holds now that is not at its end yet. A status and priority that is not listed has none.
@@ -274,6 +283,7 @@ mod tests {
         metrics.reconciler_passed(4, 2, 1, 0);
         metrics.reconciler_passed(3, 1, 0, 2);
         metrics.set_progress(Duration::from_secs(9), 6);
+        metrics.set_memory_lost(true);
         let text = metrics.render().expect("text");
         assert!(!text.contains(r#"status="confirmed"}"#), "{text}");
         for line in [
@@ -292,6 +302,7 @@ mod tests {
             "reconciler_faults_total 2",
             "reconciler_pass_age_seconds 9",
             "outbox_stuck_submitted 6",
+            "ledger_memory_lost 1",
         ] {
             assert!(text.contains(line), "{line} in\n{text}");
         }

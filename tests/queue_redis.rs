@@ -20,6 +20,9 @@ mod refilling;
 #[path = "queue/outages.rs"]
 mod outages;
 
+#[path = "queue/reaching.rs"]
+mod reaching;
+
 #[path = "queue/sequences.rs"]
 mod sequences;
 

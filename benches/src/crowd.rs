@@ -31,7 +31,7 @@ const PROGRESS: Duration = Duration::from_millis(200);
 const PAGE: u64 = 200;
 
 /// Unix time in milliseconds. The databases' clocks are this machine's.
-fn now() -> i64 {
+pub fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     i64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(i64::MAX)
 }
@@ -60,7 +60,8 @@ impl Closes {
         Self { at, task }
     }
 
-    fn of(&self, ledger: u32) -> Option<i64> {
+    /// Unix time in milliseconds, if it closed since.
+    pub fn of(&self, ledger: u32) -> Option<i64> {
         let at = self.at.lock().unwrap_or_else(PoisonError::into_inner);
         at.get(&ledger).copied()
     }

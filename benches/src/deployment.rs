@@ -12,6 +12,7 @@ use tender::stellar::network::NetworkId;
 use tender::stellar::rpc::Rpc;
 use tender_devnet::config::NetworkConfig;
 use tender_devnet::node::{DevNode, Pace};
+use tender_devnet::rpc::FrontEnd;
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -152,22 +153,26 @@ pub struct Deployment {
     pub payer: Payer,
     pub node: DevNode,
     pub processes: Vec<(&'static str, Process)>,
+    pub database: String,
     _serving: DropGuard,
 }
 
 impl Deployment {
     pub async fn start(servers: &Servers, channels: usize) -> Outcome<Self> {
+        Self::seeing(servers, channels, async |_, url| Ok(url.to_owned())).await
+    }
+
+    /// The same, with processes that see the network as they are told to: `nodes` makes the URLs of their nodes from
+    /// the network and the URL of its own.
+    pub async fn seeing(
+        servers: &Servers,
+        channels: usize,
+        nodes: impl AsyncFnOnce(&DevNode, &str) -> Outcome<String>,
+    ) -> Outcome<Self> {
         servers.redis.flushall();
         let stop = CancellationToken::new();
         let node = DevNode::start(NetworkConfig::development(PASSPHRASE), Pace::Every(CLOSE));
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let rpc_url = format!("http://{}", listener.local_addr()?);
-        let (serving, stopped) = (node.clone(), stop.clone().cancelled_owned());
-        tokio::spawn(async move {
-            if let Err(error) = tender_devnet::rpc::serve(serving, listener, stopped).await {
-                eprintln!("the simulated network failed: {error}");
-            }
-        });
+        let rpc_url = serve(FrontEnd::new(node.clone()), &stop).await?;
         let seed: [u8; 32] = rand::random();
         let treasury = tender::stellar::signer::Signer::from_seed(&seed).account();
         node.fund(&treasury.to_string()).await?;
@@ -175,7 +180,7 @@ impl Deployment {
         let settings = [
             ("DATABASE_URL", database.clone()),
             ("REDIS_URL", servers.redis.url()),
-            ("STELLAR_RPC_URLS", rpc_url.clone()),
+            ("STELLAR_RPC_URLS", nodes(&node, &rpc_url).await?),
             ("STELLAR_NETWORK_PASSPHRASE", PASSPHRASE.to_owned()),
             ("STELLAR_LEDGER_CLOSE_MS", CLOSE.as_millis().to_string()),
             ("STELLAR_TREASURY_SECRET", secret(seed)),
@@ -204,9 +209,23 @@ impl Deployment {
             payer,
             node,
             processes,
+            database,
             _serving: stop.drop_guard(),
         })
     }
+}
+
+/// Serves that view of the network until it is stopped; the URL of it.
+pub async fn serve(front: FrontEnd, stop: &CancellationToken) -> Outcome<String> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let url = format!("http://{}", listener.local_addr()?);
+    let stopped = stop.clone().cancelled_owned();
+    tokio::spawn(async move {
+        if let Err(error) = tender_devnet::rpc::serve_front(front, listener, stopped).await {
+            eprintln!("the simulated network failed: {error}");
+        }
+    });
+    Ok(url)
 }
 
 fn secret(seed: [u8; 32]) -> String {

@@ -96,7 +96,9 @@ async fn pay(desk: &Desk) -> Outcome<Submission> {
     };
     let claim = match desk.ledger.claim(accepted.id).await? {
         ClaimOutcome::Claimed(claim) => claim,
-        ClaimOutcome::NotDue | ClaimOutcome::NoChannel => return Err("not claimed".into()),
+        ClaimOutcome::NotDue | ClaimOutcome::NoChannel | ClaimOutcome::Paid(..) => {
+            return Err("not claimed".into());
+        }
     };
     let operation = operation_of(&claim.submission.payload).map_err(|it| format!("{it:?}"))?;
     let channel = desk.keys.channel(claim.pair.account).ok_or("a channel")?;

@@ -7,11 +7,14 @@ mod accept;
 mod crowd;
 mod deployment;
 mod embedded;
+mod flow;
+mod lateness;
 mod lifecycle;
 mod machine;
 mod payments;
 mod process;
 mod queue;
+mod recovery;
 mod report;
 mod status;
 mod web;
@@ -47,7 +50,7 @@ struct Arguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum What {
-    /// Everything below, in a few minutes
+    /// Everything below but recovery, in a few minutes
     All,
     /// Durable accepts, at the ledger and over HTTP
     Accept,
@@ -61,16 +64,22 @@ enum What {
     Payments,
     /// The same by the embedded stack, network included
     Embedded,
+    /// How late payments start that were put off
+    Lateness,
+    /// Throughput before and after each kind of outage, in ten minutes
+    Recovery,
 }
 
 impl What {
-    const PARTS: [Self; 6] = [
+    const PARTS: [Self; 8] = [
         Self::Accept,
         Self::Queue,
         Self::Lifecycle,
         Self::Status,
         Self::Payments,
         Self::Embedded,
+        Self::Lateness,
+        Self::Recovery,
     ];
 }
 
@@ -101,7 +110,8 @@ async fn run(arguments: &Arguments) -> Outcome<()> {
     let all = arguments.what.contains(&What::All);
     let mut report = Report::new(machine::describe()?);
     for part in What::PARTS {
-        if !all && !arguments.what.contains(&part) {
+        let in_all = all && part != What::Recovery;
+        if !in_all && !arguments.what.contains(&part) {
             continue;
         }
         eprintln!("-- {part:?}, load {}", machine::load()?);
@@ -113,6 +123,8 @@ async fn run(arguments: &Arguments) -> Outcome<()> {
             What::Status => status::measure(&mut report).await?,
             What::Payments => payments::measure(&mut report).await?,
             What::Embedded => embedded::measure(&mut report).await?,
+            What::Lateness => lateness::measure(&mut report).await?,
+            What::Recovery => recovery::measure(&mut report).await?,
         }
     }
     report.machine.load_after = machine::load()?;

@@ -10,6 +10,8 @@ mod m20261201_000003_submission_log;
 mod m20261201_000004_channel_accounts;
 mod m20261201_000005_api_keys;
 mod m20261201_000006_reconciler_progress;
+mod m20261203_000007_later;
+mod m20261203_000008_ledger_memory;
 
 pub use sea_orm_migration::MigratorTrait;
 use sea_orm_migration::{MigrationTrait, SchemaManager, prelude::async_trait};
@@ -29,6 +31,8 @@ impl MigratorTrait for Migrator {
             Box::new(m20261201_000004_channel_accounts::Migration),
             Box::new(m20261201_000005_api_keys::Migration),
             Box::new(m20261201_000006_reconciler_progress::Migration),
+            Box::new(m20261203_000007_later::Migration),
+            Box::new(m20261203_000008_ledger_memory::Migration),
         ]
     }
 }

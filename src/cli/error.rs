@@ -4,6 +4,7 @@ use crate::app::StartError;
 use crate::config::Faults;
 use crate::flow::keys::CreateError;
 use crate::flow::provision::ProvisionError;
+use crate::flow::recover::SurveyError;
 use crate::ledger::LedgerError;
 
 /// What stops a command.
@@ -32,6 +33,9 @@ pub enum CliError {
     #[cfg(feature = "devnet")]
     #[error(transparent)]
     Demo(#[from] crate::role::demo::DemoError),
+    /// The chain or the ledger did not tell what was forgotten.
+    #[error("{0}; what was recovered so far is kept, run it again")]
+    Recover(#[from] SurveyError),
     /// What was asked for cannot be done; the text says why.
     #[error("{0}")]
     Refused(String),

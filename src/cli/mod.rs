@@ -15,6 +15,7 @@ mod keys;
 mod migrate;
 mod openapi;
 mod reconciler;
+mod recover;
 mod worker;
 
 pub use admin::{AdminCommand, Target};
@@ -30,6 +31,7 @@ pub use error::CliError;
 pub use keys::KeysCommand;
 pub use migrate::MigrateCommand;
 pub use openapi::OpenapiArgs;
+pub use recover::RecoverArgs;
 
 use crate::config::{Log, Source};
 use clap::{Parser, Subcommand};
@@ -89,6 +91,8 @@ pub enum Command {
     /// Requeue or cancel a submission
     #[command(subcommand)]
     Admin(AdminCommand),
+    /// Have the chain tell what a ledger that was set back has forgotten
+    Recover(RecoverArgs),
     /// Check the configuration, or print what can be set
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -137,6 +141,7 @@ async fn dispatch(command: Command, source: &Source) -> Result<ExitCode, CliErro
         Command::Channels(command) => channels::run(command, source).await,
         Command::Keys(command) => keys::run(command, source).await,
         Command::Admin(command) => admin::run(command, source).await,
+        Command::Recover(args) => recover::run(args, source).await,
         Command::Config(command) => check::run(&command, source),
     }
 }

@@ -41,4 +41,4 @@ pub use secret::{ChannelSeed, SigningSecret};
 pub use setting::{Exposure, Presence, Setting, Shape};
 pub use signers::{ChannelKeys, SequenceStrategy, Signers, TreasuryName};
 pub use source::Source;
-pub use submit::{LONGEST_WINDOW_MS, Submit};
+pub use submit::Submit;

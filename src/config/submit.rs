@@ -4,10 +4,9 @@ use super::reader::Reader;
 use super::registry::Group;
 use super::setting::{Presence, Setting};
 use super::show;
+use crate::domain::memory::LONGEST_WINDOW_MS;
 use std::time::Duration;
 
-/// Longest life of an envelope that any configuration may allow, in milliseconds. Compiled in: after a restore, the settings of envelopes that may still be alive are not known.
-pub const LONGEST_WINDOW_MS: u64 = 600_000;
 /// Ledgers an envelope must outlive (4 in a queue, 10 banned), and the 2 target close times by which the network refuses early.
 const WINDOW_LEDGERS: u32 = 14 + 2;
 

@@ -4,6 +4,7 @@
 //! - [`classify`] and [`codes`]: what the network's answers mean
 //! - [`plan`]: what the reconciler does about a held pair
 //! - [`sequence`]: which sequence a submission gets where many share an account
+//! - [`memory`]: what a ledger that was set back must wait for
 //! - [`operation`], [`money`], [`key`], [`ids`]: the words of the field
 //! - [`fees`], [`schedule`]: bids, priorities and lanes
 
@@ -12,6 +13,7 @@ pub mod codes;
 pub mod fees;
 pub mod ids;
 pub mod key;
+pub mod memory;
 pub mod money;
 pub mod operation;
 pub mod plan;

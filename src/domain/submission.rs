@@ -75,6 +75,8 @@ pub enum Event {
     ConsumerBeyondReach,
     /// A row that had nothing alive finds its pair used.
     IdlePairConsumed(Consumer),
+    /// Its record was lost, and the chain shows that its key was paid.
+    Recovered(Paid, PairUse),
     /// Staff decided that an indeterminate key was paid.
     ResolvedPaid,
     /// Staff decided that an indeterminate key was not paid.
@@ -95,6 +97,7 @@ impl Event {
             Self::EffectMissing
             | Self::ConsumedByForeign
             | Self::ConsumerBeyondReach
+            | Self::Recovered(Paid::Otherwise, _)
             | Self::IdlePairConsumed(_) => true,
             Self::Claimed
             | Self::ClaimLapsed
@@ -105,6 +108,7 @@ impl Event {
             | Self::Succeeded
             | Self::LedgerFailed(_)
             | Self::ProvenDead(..)
+            | Self::Recovered(Paid::AsAsked, _)
             | Self::ResolvedPaid
             | Self::ResolvedNotPaid
             | Self::Cancelled
@@ -130,6 +134,8 @@ impl Event {
             Self::ConsumedByForeign => "consumed_by_foreign",
             Self::ConsumerBeyondReach => "consumer_beyond_reach",
             Self::IdlePairConsumed(_) => "idle_pair_consumed",
+            Self::Recovered(Paid::AsAsked, _) => "recovered_paid",
+            Self::Recovered(Paid::Otherwise, _) => "recovered_otherwise",
             Self::ResolvedPaid => "resolved_paid",
             Self::ResolvedNotPaid => "resolved_not_paid",
             Self::Cancelled => "cancelled",
@@ -157,6 +163,24 @@ pub enum Consumer {
     Foreign,
     /// Not identified.
     Unknown,
+}
+
+/// What the chain shows of a key whose record was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paid {
+    /// What the row asks for.
+    AsAsked,
+    /// Something else: the key was used for another request, which is forgotten.
+    Otherwise,
+}
+
+/// Whether the chain has used the pair that a row holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PairUse {
+    /// By whatever transaction.
+    Used,
+    /// Not yet, and nothing of ours can any more.
+    Unused,
 }
 
 /// What becomes of the pair.

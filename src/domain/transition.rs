@@ -1,6 +1,7 @@
 //! The one function that decides what an event makes of a submission.
 
 use super::classify::{Cause, Class};
+use super::memory::recovered;
 use super::status::{Category, Status, Verdict};
 use super::submission::{Budget, Consumer, Due, Event, Gap, IllegalEvent, Next, PairFate, State};
 
@@ -13,6 +14,9 @@ pub fn next(state: &State, event: &Event, budget: Budget) -> Result<Next, Illega
         status: state.status,
         event: event.as_str(),
     };
+    if let Event::Recovered(paid, pair) = event {
+        return recovered(state, *paid, *pair).ok_or_else(illegal);
+    }
     if state.verdict == Verdict::Indeterminate && !state.status.is_terminal() {
         return indeterminate(state, event, budget).ok_or_else(illegal);
     }
@@ -71,6 +75,7 @@ fn pending(state: &State, event: &Event) -> Option<Next> {
         | Event::ProvenDead(..)
         | Event::ConsumedByForeign
         | Event::ConsumerBeyondReach
+        | Event::Recovered(..)
         | Event::ResolvedPaid
         | Event::ResolvedNotPaid
         | Event::Requeued => None,
@@ -128,6 +133,7 @@ fn building(state: &State, event: &Event, budget: Budget) -> Option<Next> {
         | Event::ProvenDead(..)
         | Event::ConsumedByForeign
         | Event::ConsumerBeyondReach
+        | Event::Recovered(..)
         | Event::ResolvedPaid
         | Event::ResolvedNotPaid
         | Event::Cancelled
@@ -189,6 +195,7 @@ fn in_flight(state: &State, event: &Event, budget: Budget) -> Option<Next> {
         Event::Claimed
         | Event::ClaimLapsed
         | Event::IdlePairConsumed(_)
+        | Event::Recovered(..)
         | Event::ResolvedPaid
         | Event::ResolvedNotPaid
         | Event::Cancelled
@@ -237,6 +244,7 @@ fn indeterminate(state: &State, event: &Event, budget: Budget) -> Option<Next> {
         | Event::ConsumedByForeign
         | Event::ConsumerBeyondReach
         | Event::IdlePairConsumed(_)
+        | Event::Recovered(..)
         | Event::Cancelled
         | Event::Requeued
         | Event::Deferred => None,
@@ -268,6 +276,7 @@ fn failed(state: &State, event: &Event) -> Option<Next> {
         | Event::ConsumedByForeign
         | Event::ConsumerBeyondReach
         | Event::IdlePairConsumed(_)
+        | Event::Recovered(..)
         | Event::ResolvedPaid
         | Event::ResolvedNotPaid
         | Event::Cancelled

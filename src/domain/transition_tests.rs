@@ -1,3 +1,4 @@
+use super::super::submission::{Paid, PairUse};
 use super::*;
 use proptest::prelude::*;
 
@@ -28,6 +29,10 @@ fn events() -> Vec<Event> {
         Event::IdlePairConsumed(Consumer::Ours),
         Event::IdlePairConsumed(Consumer::Foreign),
         Event::IdlePairConsumed(Consumer::Unknown),
+        Event::Recovered(Paid::AsAsked, PairUse::Used),
+        Event::Recovered(Paid::AsAsked, PairUse::Unused),
+        Event::Recovered(Paid::Otherwise, PairUse::Used),
+        Event::Recovered(Paid::Otherwise, PairUse::Unused),
         Event::ResolvedPaid,
         Event::ResolvedNotPaid,
         Event::Cancelled,
@@ -109,7 +114,16 @@ fn legal_transitions_are_exactly_these() {
     expected.extend(in_flight(Submitted));
     expected.extend(in_flight(Confirming));
     expected.push((Failed, "requeued", Pending));
-    assert_eq!(legal, expected);
+    let recovered = |entry: &(Status, &str, Status)| entry.1.starts_with("recovered");
+    let (recovered, usual): (Vec<_>, Vec<_>) = legal.into_iter().partition(recovered);
+    assert_eq!(usual, expected);
+    // What the chain shows to be paid is paid, whatever is left of the row.
+    let mut expected = Vec::new();
+    for from in Status::ALL.into_iter().filter(|from| *from != Confirmed) {
+        expected.push((from, "recovered_paid", Confirmed));
+        expected.push((from, "recovered_otherwise", Failed));
+    }
+    assert_eq!(recovered, expected);
 }
 
 #[test]
@@ -211,6 +225,10 @@ fn an_indeterminate_row_is_settled_by_evidence_or_by_staff_and_never_sent() {
         [
             "succeeded",
             "effect_missing",
+            "recovered_paid",
+            "recovered_paid",
+            "recovered_otherwise",
+            "recovered_otherwise",
             "resolved_paid",
             "resolved_not_paid",
             "ledger_failed",

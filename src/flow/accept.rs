@@ -8,7 +8,7 @@ mod operation;
 mod request;
 
 pub use normal::{canonical, differences};
-pub use operation::operation_of;
+pub use operation::{operation_json, operation_of};
 pub use request::{Request, parse};
 
 use crate::domain::key::{Fingerprint, IdempotencyKey, Tenant};

@@ -74,6 +74,9 @@ impl Allocator {
                 Serialized::Claimed { claim, turn } => {
                     return Ok((ClaimOutcome::Claimed(claim), turn));
                 }
+                Serialized::Paid(row, paid) => {
+                    return Ok((ClaimOutcome::Paid(row, paid), false));
+                }
                 Serialized::NotDue => return Ok((ClaimOutcome::NotDue, false)),
                 Serialized::NoChannel => return Ok((ClaimOutcome::NoChannel, false)),
                 Serialized::Refused(refusal) => {
@@ -84,6 +87,7 @@ impl Allocator {
         // Marks the row as free to be dispatched again.
         match self.claim_with(id, None).await? {
             Serialized::Claimed { claim, turn } => Ok((ClaimOutcome::Claimed(claim), turn)),
+            Serialized::Paid(row, paid) => Ok((ClaimOutcome::Paid(row, paid), false)),
             Serialized::NotDue => Ok((ClaimOutcome::NotDue, false)),
             Serialized::NoChannel | Serialized::Refused(_) => Ok((ClaimOutcome::NoChannel, false)),
         }

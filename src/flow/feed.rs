@@ -4,11 +4,16 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use futures::FutureExt as _;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use super::memory::{self, NoticeError, Told};
 use crate::ledger::{Ledger, LedgerError};
 use crate::queue::{Job, Pushed, Queue, QueueError};
+
+/// Shortest sleep until a row is due. Those that follow each other more closely go together.
+const SHORTEST_SLEEP: Duration = Duration::from_millis(50);
 
 /// Moves due rows from the ledger to the queue.
 pub struct Feed {
@@ -17,6 +22,8 @@ pub struct Feed {
     settings: FeedSettings,
     /// Whether jobs of rows that are marked as dispatched may be missing in the queue.
     doubt: AtomicBool,
+    /// Of a ledger that was set back.
+    told: Told,
 }
 
 /// Bounds of the feed.
@@ -26,7 +33,7 @@ pub struct FeedSettings {
     pub window: u64,
     /// A job not taken for so long is pushed again under the same id: the queue refuses it unless it was lost.
     pub redispatch_after: Duration,
-    /// How often the feed looks without being nudged.
+    /// Longest time until the feed looks again without being nudged.
     pub period: Duration,
 }
 
@@ -39,6 +46,9 @@ pub enum FeedError {
     /// The queue.
     #[error(transparent)]
     Queue(#[from] QueueError),
+    /// Nobody can tell whether the ledger was set back.
+    #[error(transparent)]
+    Notice(#[from] NoticeError),
 }
 
 impl Feed {
@@ -50,6 +60,7 @@ impl Feed {
             queue,
             settings,
             doubt: AtomicBool::new(false),
+            told: Told::default(),
         }
     }
 
@@ -66,6 +77,10 @@ impl Feed {
             self.doubt.store(true, Ordering::Relaxed);
         }
         // Rows are in doubt from being marked to being pushed: a round may end in between.
+        step!(
+            "feed.notice",
+            memory::notice(&self.ledger, &self.queue, &self.told).await
+        )?;
         let redispatch_after = if self.doubt.swap(true, Ordering::Relaxed) {
             Duration::ZERO
         } else {
@@ -91,17 +106,60 @@ impl Feed {
         Ok(taken.count())
     }
 
-    /// Runs until cancelled: on every nudge, and on a period in case a nudge got lost.
+    /// How long the feed sleeps unless it is nudged: until the next row is due that was put off, and not for longer than
+    /// its period.
+    pub async fn rest(&self) -> Duration {
+        let next_due = self.ledger.next_due().await;
+        if let Err(error) = &next_due {
+            tracing::debug!(%error, "the ledger does not tell what is due next");
+        }
+        until_next(self.settings.period, next_due.ok().flatten())
+    }
+
+    /// Runs until cancelled: on every nudge, whenever a row is due that was put off, and on a period in case a nudge got
+    /// lost.
     pub async fn run(&self, nudge: &Notify, shutdown: &CancellationToken) {
-        loop {
+        while !shutdown.is_cancelled() {
             if let Err(error) = self.run_once().await {
                 tracing::warn!(%error, "the feed will look again");
             }
+            if nudge.notified().now_or_never().is_some() {
+                continue;
+            }
+            let rest = self.rest().await;
             tokio::select! {
                 () = shutdown.cancelled() => return,
                 () = nudge.notified() => {}
-                () = tokio::time::sleep(self.settings.period) => {}
+                () = tokio::time::sleep(rest) => {}
             }
+        }
+    }
+}
+
+/// The sleep before the next round.
+fn until_next(period: Duration, next_due: Option<Duration>) -> Duration {
+    next_due.map_or(period, |due| due.max(SHORTEST_SLEEP).min(period))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_feed_sleeps_until_the_next_row_is_due_within_bounds() {
+        let millis = Duration::from_millis;
+        let rows = [
+            (None, 1_000),
+            (Some(5_000), 1_000),
+            (Some(1_000), 1_000),
+            (Some(999), 999),
+            (Some(50), 50),
+            (Some(1), 50),
+            (Some(0), 50),
+        ];
+        for (next_due, expected) in rows {
+            let slept = until_next(millis(1_000), next_due.map(millis));
+            assert_eq!(slept, millis(expected), "{next_due:?}");
         }
     }
 }

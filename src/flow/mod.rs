@@ -5,6 +5,7 @@
 //! - [`allocate`]: sequences of one account are handed out, where that is the strategy
 //! - [`submit`]: a job becomes a recorded envelope; [`send`] sends recorded bytes
 //! - [`reconcile`]: rows become settled, by evidence; [`chain`] is the time they are judged by
+//! - [`memory`]: a ledger that was set back is noticed; [`recover`] has the chain tell what it has forgotten
 //! - [`provision`]: channel accounts come to exist
 //! - [`backoff`]: delays between tries
 //! - [`fresh`]: accounts as the node that is furthest on has them
@@ -21,11 +22,13 @@ pub mod feed;
 pub mod fields;
 pub mod fresh;
 pub mod keys;
+pub mod memory;
 #[cfg(feature = "planted-bugs")]
 pub mod planted;
 pub mod provision;
 pub mod reason;
 pub mod reconcile;
+pub mod recover;
 pub mod requeue;
 pub mod send;
 pub mod submit;

@@ -8,11 +8,14 @@ use std::time::Duration;
 use super::accept;
 use super::allocate::Allocator;
 use super::chain::Chain;
+use super::recover::settled_by;
 use super::send::{SendError, Sender};
 use crate::domain::fees;
 use crate::domain::ids::SubmissionId;
-use crate::domain::submission::Event;
-use crate::ledger::{Applied, Change, Claim, ClaimOutcome, Ledger, LedgerError};
+use crate::domain::submission::{Event, PairUse};
+use crate::ledger::{
+    Applied, Change, Claim, ClaimOutcome, Ledger, LedgerError, Recovered, Submission,
+};
 use crate::stellar::envelope::{self, BuildError, Recipe, SignedEnvelope};
 use crate::stellar::keyring::{Identity, KeyRing};
 use crate::stellar::rpc::Seen;
@@ -66,6 +69,8 @@ pub enum Submitted {
     NotBuilt,
     /// The network does not tell its time: nothing was claimed, and the feed pushes the row again after a while.
     NoChainTime,
+    /// Its key was paid by a transaction that the ledger had forgotten: the row is settled by it, and nothing was sent.
+    Recovered,
     /// This process has no key for the channel: it was given back, and the row goes on with another one.
     NoKey,
 }
@@ -128,6 +133,7 @@ impl Submitter {
         let (outcome, turn) = step!("submit.claim", self.claim(id).await)?;
         let claim = match outcome {
             ClaimOutcome::Claimed(claim) => claim,
+            ClaimOutcome::Paid(row, paid) => return self.was_paid(&row, &paid).await,
             ClaimOutcome::NotDue => return Ok(Submitted::NotDue),
             ClaimOutcome::NoChannel => return Ok(Submitted::NoChannel),
         };
@@ -212,6 +218,14 @@ impl Submitter {
         }
         // An older sighting makes the envelope's life shorter, so not any will do.
         self.chain.recent(self.oldest)
+    }
+
+    /// Nothing is sent for a key that the chain showed to be paid, whoever pushed it again.
+    async fn was_paid(&self, row: &Submission, paid: &Recovered) -> Result<Submitted, LedgerError> {
+        let change = settled_by(&self.identity, row, paid, PairUse::Unused, "worker");
+        tracing::warn!(submission = %row.id, hash = ?paid.hash, event = change.event.as_str(), "paid before the ledger was set back");
+        step!("submit.recovered", self.ledger.apply(change).await)?;
+        Ok(Submitted::Recovered)
     }
 
     async fn give_back(&self, claim: &Claim, error: &NotBuilt) -> Result<Submitted, LedgerError> {

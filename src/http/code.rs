@@ -60,6 +60,8 @@ pub enum Code {
     LedgerUnavailable,
     /// The ledger's answer was lost: the request may have been written.
     CommitUnknown,
+    /// The ledger was set back: nothing is changed until its memory is recovered. Nothing was written.
+    MemoryLost,
     /// Something the service needs is not ready.
     NotReady,
     /// A part of the process is dead: it has to be started again.
@@ -92,9 +94,11 @@ impl Code {
             Self::InvalidPayload | Self::IdempotencyKeyReused => StatusCode::UNPROCESSABLE_ENTITY,
             Self::RateLimited => StatusCode::TOO_MANY_REQUESTS,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::LedgerUnavailable | Self::CommitUnknown | Self::NotReady | Self::NotAlive => {
-                StatusCode::SERVICE_UNAVAILABLE
-            }
+            Self::LedgerUnavailable
+            | Self::CommitUnknown
+            | Self::MemoryLost
+            | Self::NotReady
+            | Self::NotAlive => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
@@ -127,6 +131,7 @@ impl Code {
             Self::Internal => "Internal error",
             Self::LedgerUnavailable => "Ledger unavailable",
             Self::CommitUnknown => "Outcome of the write unknown",
+            Self::MemoryLost => "Memory being recovered",
             Self::NotReady => "Not ready",
             Self::NotAlive => "Not alive",
         }
@@ -143,6 +148,7 @@ impl Code {
                 | Self::Internal
                 | Self::LedgerUnavailable
                 | Self::CommitUnknown
+                | Self::MemoryLost
                 | Self::NotReady
         )
     }

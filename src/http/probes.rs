@@ -132,10 +132,11 @@ impl Probes {
 
 /// Without the ledger the other metrics are worth the more.
 async fn count_rows(ledger: &Ledger, metrics: &Metrics) {
-    let (counts, pool, progress) = futures::join!(
+    let (counts, pool, progress, memory) = futures::join!(
         reading(ledger.live_counts()),
         reading(ledger.pool()),
         reading(ledger.progress()),
+        reading(ledger.memory()),
     );
     if let Ok(counts) = counts {
         metrics.set_depth(&counts);
@@ -145,6 +146,9 @@ async fn count_rows(ledger: &Ledger, metrics: &Metrics) {
     }
     if let Ok(Some(progress)) = progress {
         metrics.set_progress(progress.age, progress.out_of_reach);
+    }
+    if let Ok(memory) = memory {
+        metrics.set_memory_lost(memory.refusal().is_some());
     }
 }
 

@@ -15,6 +15,9 @@ pub const CONTENT_TYPE: &str = "application/problem+json";
 /// Seconds after which a caller may try again when something the service needs is down.
 const RETRY_SECONDS: u64 = 1;
 
+/// The same while the ledger's memory is recovered, which takes more than ten minutes.
+const RECOVERY_SECONDS: u64 = 60;
+
 /// An error on its way to the caller.
 #[derive(Clone, Debug)]
 pub struct Problem {
@@ -120,6 +123,11 @@ impl From<LedgerError> for Problem {
                 Code::CommitUnknown,
                 "the ledger's answer was lost: send the same request, with the same idempotency key, again",
             ),
+            LedgerError::MemoryLost(_) => Self::new(
+                Code::MemoryLost,
+                "the ledger's memory of payments is being recovered, so nothing is changed; new transactions are taken",
+            )
+            .with_retry_after(RECOVERY_SECONDS),
             LedgerError::Corrupt(_) => Self::new(Code::Internal, "a stored row cannot be read"),
         }
     }
@@ -246,6 +254,12 @@ mod tests {
                 503,
                 "commit_unknown",
                 Some(1),
+            ),
+            (
+                LedgerError::MemoryLost(text()),
+                503,
+                "memory_lost",
+                Some(60),
             ),
             (LedgerError::Corrupt(text()), 500, "internal", None),
         ];

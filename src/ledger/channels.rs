@@ -8,6 +8,7 @@ use sea_orm::{
 };
 
 use super::entity::channel::{Column, Entity};
+use super::memory::Gate;
 use super::types::{Channel, ChannelState, LedgerError, PoolCounts};
 use super::{Ledger, clock, row};
 use crate::domain::ids::AccountId;
@@ -20,9 +21,11 @@ impl Ledger {
     /// [`LedgerError`].
     pub async fn add_channels(&self, accounts: &[(AccountId, i64)]) -> Result<u64, LedgerError> {
         let accounts = accounts.to_vec();
-        self.store
-            .write(move |tx| async move { add(tx, &accounts).await }.boxed())
-            .await
+        // What an account was used for before it came into the pool is not looked for once it is in it.
+        self.admitted(Gate::Open, move |at| {
+            async move { add(at.tx, &accounts).await }.boxed()
+        })
+        .await
     }
 
     /// The pool.
@@ -102,16 +105,16 @@ impl Ledger {
         reason: &str,
     ) -> Result<bool, LedgerError> {
         let next = seq_num.saturating_add(1);
+        // Its next sequence passes over what was used before.
         let done = self
-            .store
-            .write(move |tx| {
+            .admitted(Gate::Open, move |at| {
                 async move {
                     let values = [
                         (Column::State, Expr::val(ChannelState::Free.as_str())),
                         (Column::Reason, Expr::val(None::<String>)),
                         (Column::NextSequence, Expr::val(next)),
                     ];
-                    change(tx, account, ChannelState::Quarantined, values).await
+                    change(at.tx, account, ChannelState::Quarantined, values).await
                 }
                 .boxed()
             })

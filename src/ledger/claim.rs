@@ -8,9 +8,10 @@ use sea_orm::{
 };
 
 use super::entity::{channel, submission};
+use super::memory::{Admitted, Gate};
 use super::transition::{Brings, locked, transit};
 use super::types::{Applied, Change, Claim, ClaimOutcome, LedgerError, Rules};
-use super::{Ledger, row};
+use super::{Ledger, recovered, row};
 use crate::domain::ids::{AccountId, Fence, Pair, SubmissionId};
 use crate::domain::submission::{Event, Status};
 
@@ -44,26 +45,27 @@ impl Ledger {
         id: SubmissionId,
         among: Option<Vec<String>>,
     ) -> Result<ClaimOutcome, LedgerError> {
-        let rules = self.rules;
-        self.store
-            .write(move |tx| async move { claim(tx, &rules, id, among).await }.boxed())
+        self.admitted(Gate::Open, move |at| claim(at, id, among).boxed())
             .await
     }
 }
 
 async fn claim(
-    tx: &DatabaseTransaction,
-    rules: &Rules,
+    at: Admitted<'_>,
     id: SubmissionId,
     among: Option<Vec<String>>,
 ) -> Result<ClaimOutcome, LedgerError> {
+    let tx = at.tx;
     let Some((row, now)) = locked(tx, id).await? else {
         return Ok(ClaimOutcome::NotDue);
     };
     if row.state.status != Status::Pending || row.next_attempt_at > now {
         return Ok(ClaimOutcome::NotDue);
     }
-    if !below_cap(tx, rules).await? {
+    if let Some(paid) = recovered::paid(tx, row.tag).await? {
+        return Ok(ClaimOutcome::Paid(Box::new(row), Box::new(paid)));
+    }
+    if !below_cap(tx, &at.rules).await? {
         return no_channel(tx, id).await;
     }
     let pair = match row.pair.filter(|_| row.state.holds_pair) {
@@ -80,10 +82,7 @@ async fn claim(
         fence,
         leases: true,
     };
-    match step!(
-        "claim.transit",
-        transit(tx, rules, &row, &change, brings).await
-    )? {
+    match step!("claim.transit", transit(at, &row, &change, brings).await)? {
         Applied::Done(submission) => Ok(ClaimOutcome::Claimed(Box::new(Claim {
             submission: *submission,
             pair,

@@ -86,6 +86,7 @@ mod tests {
             LedgerError::Unavailable(_) => "unavailable",
             LedgerError::CommitUnknown(_) => "unknown",
             LedgerError::Unfit(_) => "unfit",
+            LedgerError::MemoryLost(_) => "lost",
             LedgerError::Corrupt(_) => "corrupt",
         };
         let table = [

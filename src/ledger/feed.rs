@@ -12,8 +12,8 @@ use sea_orm::{
 use super::claim::{in_flight, lock};
 use super::entity::channel;
 use super::entity::submission::{Column, Entity, Model};
-use super::types::{Dispatch, LedgerError, Rules};
-use super::{Ledger, clock, row};
+use super::types::{Dispatch, LedgerError, Millis, Rules};
+use super::{Ledger, clock, memory, row};
 use crate::domain::ids::SubmissionId;
 use crate::domain::key::JobId;
 use crate::domain::schedule::Priority;
@@ -52,6 +52,27 @@ impl Ledger {
             })
             .await
     }
+
+    /// How long until the next of the rows that were put off is due, by the database's clock; `None` while no row waits
+    /// for a later time. Rows that are due already do not count.
+    ///
+    /// # Errors
+    /// [`LedgerError`].
+    pub async fn next_due(&self) -> Result<Option<Duration>, LedgerError> {
+        let db = self.store.reader();
+        let next = Expr::col(Column::NextAttemptAt).min();
+        let wait: Option<Option<Millis>> = pending()
+            .filter(Expr::cust("dispatched_at IS NULL"))
+            .filter(Expr::cust("next_attempt_at > created_at"))
+            .filter(Expr::col(Column::NextAttemptAt).gt(clock::now(db)))
+            .select_only()
+            .column_as(next.sub(clock::now(db)), "wait")
+            .into_tuple()
+            .one(db)
+            .await?;
+        let wait = wait.flatten().and_then(|wait| u64::try_from(wait).ok());
+        Ok(wait.map(Duration::from_millis))
+    }
 }
 
 async fn take_due(
@@ -62,6 +83,9 @@ async fn take_due(
 ) -> Result<Vec<Dispatch>, LedgerError> {
     // Two feeds at once would overrun window and channels.
     lock(tx, FEED_LOCK).await?;
+    if !memory::is_open(tx).await? {
+        return Ok(Vec::new());
+    }
     let dispatched = dispatched(tx).await?;
     let mut taken = Vec::new();
     if dispatched.any() {

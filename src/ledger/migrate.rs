@@ -6,10 +6,10 @@ use futures::FutureExt;
 use migration::{Migrator, MigratorTrait};
 use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, EntityTrait, QuerySelect};
 
-use super::Ledger;
 use super::claim::lock;
 use super::entity::submission;
 use super::types::LedgerError;
+use super::{Ledger, memory};
 
 /// Key of the lock under which the schema changes.
 const SCHEMA_LOCK: i64 = 0x7465_6e64_0020;
@@ -18,6 +18,9 @@ const LIMIT: Duration = Duration::from_secs(600);
 
 /// The first so many migrations make the tables that remember what was paid.
 const MEMORY: usize = 4;
+
+/// With this many migrations the ledger knows whether it was set back.
+const DOUBT: usize = 7;
 
 /// A migration, and whether the database has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,6 +116,12 @@ async fn alone(tx: &DatabaseTransaction) -> Result<(), LedgerError> {
 async fn refuse_to_forget(tx: &DatabaseTransaction, steps: Option<u32>) -> Result<(), LedgerError> {
     let applied = Migrator::get_applied_migrations_read_only(tx).await?.len();
     let steps = steps.map_or(applied, |steps| steps as usize);
+    if applied >= DOUBT && applied.saturating_sub(steps) < DOUBT && memory::tells(tx).await? {
+        return Err(LedgerError::Unfit(
+            "the ledger's memory was lost once: taking these tables away would forget what the chain told since"
+                .to_owned(),
+        ));
+    }
     if applied == 0 || applied.saturating_sub(steps) >= MEMORY {
         return Ok(());
     }

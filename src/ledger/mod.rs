@@ -1,14 +1,14 @@
 //! The submission ledger: the truth, in `PostgreSQL` or `SQLite`. The only module that names sea-orm.
 //!
-//! Reading order: [`types`]; `transition`, the one way by which a row changes its state, with `recording` and
-//! `release`; the verbs in `accept`, `feed`, `claim`, `serialized`, `leases`, `lookup`, `read`, `list`, `channels`, `keys`,
-//! `progress`; and below them `store`, `reader` and `writer`, which make work durable.
+//! Reading order: [`types`]; `memory`, which lets changes through while nothing was forgotten; `transition`, the one way
+//! by which a row changes its state, with `recording` and `release`; the verbs in `accept`, `feed`, `claim`, `serialized`, `leases`, `lookup`, `read`, `list`, `channels`, `keys`,
+//! `progress`, `recovered`; and below them `store`, `reader` and `writer`, which make work durable.
 //!
 //! Architecture invariants: every change of a status goes through `transition`, which asks the domain. Nothing here
 //! talks to the network or to a queue. Times are the database's.
 
 use sea_orm::ConnectionTrait;
-use sea_orm::sea_query::Query;
+use sea_orm::sea_query::{Expr, Query};
 
 mod accept;
 mod channels;
@@ -18,10 +18,12 @@ mod connect;
 mod entity;
 mod error;
 mod feed;
+mod forgotten;
 pub mod keys;
 mod leases;
 mod list;
 mod lookup;
+mod memory;
 mod migrate;
 mod observer;
 #[cfg(feature = "planted-bugs")]
@@ -30,16 +32,20 @@ mod progress;
 mod read;
 mod reader;
 mod recording;
+mod recovered;
 mod release;
 mod row;
 mod serialized;
 mod store;
 mod transition;
 pub mod types;
+mod witness;
 mod writer;
 
+pub use forgotten::{Recovered, RecoveredKind};
 pub use keys::{ApiKey, NewKey};
 pub use list::{BadCursor, Cursor, ListFilter};
+pub use memory::Memory;
 pub use migrate::MigrationStatus;
 pub use observer::Observer;
 pub use progress::{Pass, Progress};
@@ -54,6 +60,7 @@ pub struct Ledger {
     counter: lookup::Counter,
     rules: Rules,
     observer: Option<Observer>,
+    seen: memory::Seen,
 }
 
 impl Ledger {
@@ -74,15 +81,30 @@ impl Ledger {
             store,
             rules,
             observer: None,
+            seen: memory::Seen::default(),
         })
     }
 
-    /// Asks the database for a sign of life.
+    /// Asks the database whether it is there and takes writes.
     ///
     /// # Errors
     /// [`LedgerError::Unavailable`].
     pub async fn ping(&self) -> Result<(), LedgerError> {
-        self.now().await.map(drop)
+        let store::Store::Postgres(db) = &self.store else {
+            return self.now().await.map(drop);
+        };
+        // A standby answers reads, and so does a server that was told to take no writes.
+        let read_only = Expr::cust("current_setting('transaction_read_only')");
+        let row = db
+            .query_one(&Query::select().expr(read_only).to_owned())
+            .await?;
+        let read_only: Option<String> = row.map(|row| row.try_get_by_index(0)).transpose()?;
+        match read_only.as_deref() {
+            Some("off") => Ok(()),
+            _ => Err(LedgerError::Unavailable(
+                "the database takes no writes".to_owned(),
+            )),
+        }
     }
 
     /// The time by the database's clock.

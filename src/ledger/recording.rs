@@ -6,6 +6,7 @@ use sea_orm::{ConnectionTrait, DatabaseTransaction};
 use serde_json::{Map, Value, json};
 
 use super::entity::{attempt, log};
+use super::memory::Gate;
 use super::transition::{Brings, Move, cause, illegal, locked, transit};
 use super::types::{Applied, Change, Claim, Envelope, LedgerError, Submission};
 use super::{Ledger, clock};
@@ -25,32 +26,30 @@ impl Ledger {
         envelope: Envelope,
         sent_after_ledger: u32,
     ) -> Result<Applied, LedgerError> {
-        let rules = self.rules;
         let change = Change::new(&claim.submission, Event::EnvelopeRecorded, "worker");
         let fence = claim.fence;
-        self.store
-            .write(move |tx| {
-                async move {
-                    let Some((row, _)) = locked(tx, change.id).await? else {
-                        return Ok(Applied::NotFound);
-                    };
-                    if row.fence != Some(fence) || row.version != change.version {
-                        return Ok(Applied::Stale);
-                    }
-                    if row.state.status != Status::Building {
-                        return Ok(illegal(&row, &change.event));
-                    }
-                    check_pair(&row, &envelope)?;
-                    let brings = Brings::Envelope {
-                        envelope: &envelope,
-                        sent_after_ledger,
-                        fence: Some(fence),
-                    };
-                    transit(tx, &rules, &row, &change, brings).await
+        self.admitted(Gate::Open, move |at| {
+            async move {
+                let Some((row, _)) = locked(at.tx, change.id).await? else {
+                    return Ok(Applied::NotFound);
+                };
+                if row.fence != Some(fence) || row.version != change.version {
+                    return Ok(Applied::Stale);
                 }
-                .boxed()
-            })
-            .await
+                if row.state.status != Status::Building {
+                    return Ok(illegal(&row, &change.event));
+                }
+                check_pair(&row, &envelope)?;
+                let brings = Brings::Envelope {
+                    envelope: &envelope,
+                    sent_after_ledger,
+                    fence: Some(fence),
+                };
+                transit(at, &row, &change, brings).await
+            }
+            .boxed()
+        })
+        .await
     }
 
     /// Records another envelope of the pair of a row that is in flight, such as a fee-bump.
@@ -64,37 +63,34 @@ impl Ledger {
         envelope: Envelope,
         sent_after_ledger: u32,
     ) -> Result<Applied, LedgerError> {
-        let rules = self.rules;
-        self.store
-            .write(move |tx| {
-                async move {
-                    let Some((row, _)) = locked(tx, id).await? else {
-                        return Ok(Applied::NotFound);
-                    };
-                    if row.version != version {
-                        return Ok(Applied::Stale);
-                    }
-                    let change = Change::new(&row, Event::EnvelopeRecorded, "reconciler");
-                    if !matches!(row.state.status, Status::Submitted | Status::Confirming) {
-                        return Ok(illegal(&row, &change.event));
-                    }
-                    check_pair(&row, &envelope)?;
-                    #[cfg(feature = "planted-bugs")]
-                    if super::planted::BUMPS_MOVE_NOTHING.load(std::sync::atomic::Ordering::Relaxed)
-                    {
-                        insert(tx, &row, &envelope, sent_after_ledger).await?;
-                        return Ok(Applied::Done(Box::new(row)));
-                    }
-                    let brings = Brings::Envelope {
-                        envelope: &envelope,
-                        sent_after_ledger,
-                        fence: None,
-                    };
-                    transit(tx, &rules, &row, &change, brings).await
+        self.admitted(Gate::Open, move |at| {
+            async move {
+                let Some((row, _)) = locked(at.tx, id).await? else {
+                    return Ok(Applied::NotFound);
+                };
+                if row.version != version {
+                    return Ok(Applied::Stale);
                 }
-                .boxed()
-            })
-            .await
+                let change = Change::new(&row, Event::EnvelopeRecorded, "reconciler");
+                if !matches!(row.state.status, Status::Submitted | Status::Confirming) {
+                    return Ok(illegal(&row, &change.event));
+                }
+                check_pair(&row, &envelope)?;
+                #[cfg(feature = "planted-bugs")]
+                if super::planted::BUMPS_MOVE_NOTHING.load(std::sync::atomic::Ordering::Relaxed) {
+                    insert(at.tx, &row, &envelope, sent_after_ledger).await?;
+                    return Ok(Applied::Done(Box::new(row)));
+                }
+                let brings = Brings::Envelope {
+                    envelope: &envelope,
+                    sent_after_ledger,
+                    fence: None,
+                };
+                transit(at, &row, &change, brings).await
+            }
+            .boxed()
+        })
+        .await
     }
 }
 

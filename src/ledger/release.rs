@@ -43,7 +43,10 @@ pub(super) async fn carry_out(
             None => {}
             Some(Given::Free(freed)) => free.push(freed),
             Some(Given::Quarantine(pair, reason)) => {
-                step!("pair.quarantine", quarantine(tx, before, pair, reason).await)?;
+                step!(
+                    "pair.quarantine",
+                    quarantine(tx, before, pair, reason).await
+                )?;
             }
         }
     }

@@ -12,6 +12,7 @@ use super::types::{
 use crate::domain::classify::{Cause, Class};
 use crate::domain::ids::{Fence, Pair, SubmissionId, TxHash, Version};
 use crate::domain::key::{Fingerprint, KeyTag};
+use crate::domain::memory::MemoryState;
 use crate::domain::operation::OperationKind;
 use crate::domain::schedule::Priority;
 use crate::domain::submission::{Category, State, Status, Verdict};
@@ -40,7 +41,7 @@ pub(super) fn named<T: Copy>(
 }
 
 /// A number in a narrower type than the column's.
-fn narrow<T: TryFrom<N>, N>(column: &str, number: N) -> Result<T, LedgerError> {
+pub(super) fn narrow<T: TryFrom<N>, N>(column: &str, number: N) -> Result<T, LedgerError> {
     T::try_from(number).map_err(|_| corrupt(column, "out of range"))
 }
 
@@ -51,11 +52,11 @@ pub(super) fn bytes32(column: &str, text: &str) -> Result<[u8; 32], LedgerError>
     Ok(bytes)
 }
 
-fn json(column: &str, text: &str) -> Result<Value, LedgerError> {
+pub(super) fn json(column: &str, text: &str) -> Result<Value, LedgerError> {
     serde_json::from_str(text).map_err(|fault| corrupt(column, fault))
 }
 
-fn hash(column: &str, text: Option<&String>) -> Result<Option<TxHash>, LedgerError> {
+pub(super) fn hash(column: &str, text: Option<&String>) -> Result<Option<TxHash>, LedgerError> {
     text.map(|text| parsed(column, text)).transpose()
 }
 
@@ -198,6 +199,11 @@ impl TryFrom<log::Model> for LogEntry {
             at: row.at,
         })
     }
+}
+
+/// The state of the ledger's memory by name.
+pub(super) fn memory_state(text: &str) -> Result<MemoryState, LedgerError> {
+    named("state", &MemoryState::ALL, MemoryState::as_str, text)
 }
 
 /// The state of a channel account by name.

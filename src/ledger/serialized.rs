@@ -9,11 +9,13 @@ use sea_orm::{
     ColumnTrait, ConnectionTrait, DatabaseTransaction, EntityTrait, QueryFilter, QuerySelect,
 };
 
-use super::Ledger;
 use super::claim::{below_cap, no_channel};
 use super::entity::{channel, submission};
+use super::forgotten::Recovered;
+use super::memory::{Admitted, Gate};
 use super::transition::{Brings, locked, transit};
-use super::types::{Applied, Change, ChannelState, Claim, LedgerError, Rules};
+use super::types::{Applied, Change, ChannelState, Claim, LedgerError, Submission};
+use super::{Ledger, recovered};
 use crate::domain::ids::{AccountId, Fence, Pair, SubmissionId};
 use crate::domain::sequence::{Refusal, Sequences};
 use crate::domain::submission::{Event, Status};
@@ -28,6 +30,8 @@ pub enum Serialized {
         /// Whether its sequence is the account's next. If not, the envelope is recorded, and sent in its turn.
         turn: bool,
     },
+    /// The key was paid by a transaction that the ledger had forgotten: the row is to be settled by it.
+    Paid(Box<Submission>, Box<Recovered>),
     /// Somebody else has the row, it is not due, or there is nothing left to do.
     NotDue,
     /// The account is not to be had, or the cap on submissions in flight is reached. The row may be dispatched again.
@@ -64,16 +68,12 @@ impl Ledger {
         proposed: Option<i64>,
         depth: u32,
     ) -> Result<Serialized, LedgerError> {
-        let (rules, asked) = (
-            self.rules,
-            Asked {
-                account,
-                proposed,
-                depth,
-            },
-        );
-        self.store
-            .write(move |tx| async move { claim(tx, &rules, id, asked).await }.boxed())
+        let asked = Asked {
+            account,
+            proposed,
+            depth,
+        };
+        self.admitted(Gate::Open, move |at| claim(at, id, asked).boxed())
             .await
     }
 }
@@ -87,25 +87,28 @@ struct Asked {
 }
 
 async fn claim(
-    tx: &DatabaseTransaction,
-    rules: &Rules,
+    at: Admitted<'_>,
     id: SubmissionId,
     asked: Asked,
 ) -> Result<Serialized, LedgerError> {
+    let tx = at.tx;
     let Some((row, now)) = locked(tx, id).await? else {
         return Ok(Serialized::NotDue);
     };
     if row.state.status != Status::Pending || row.next_attempt_at > now {
         return Ok(Serialized::NotDue);
     }
-    if !below_cap(tx, rules).await? {
+    if let Some(paid) = recovered::paid(tx, row.tag).await? {
+        return Ok(Serialized::Paid(Box::new(row), Box::new(paid)));
+    }
+    if !below_cap(tx, &at.rules).await? {
         return unavailable(tx, id).await;
     }
     let kept = row.pair.filter(|_| row.state.holds_pair);
     let (pair, turn) = match admit(tx, kept, asked).await? {
-        Admitted::Pair { pair, turn } => (pair, turn),
-        Admitted::Refused(refusal) => return Ok(Serialized::Refused(refusal)),
-        Admitted::None => return unavailable(tx, id).await,
+        Allowed::Pair { pair, turn } => (pair, turn),
+        Allowed::Refused(refusal) => return Ok(Serialized::Refused(refusal)),
+        Allowed::None => return unavailable(tx, id).await,
     };
     let fence = Fence(uuid::Uuid::new_v4());
     let change = Change::new(&row, Event::Claimed, "worker");
@@ -114,7 +117,7 @@ async fn claim(
         fence,
         leases: false,
     };
-    match transit(tx, rules, &row, &change, brings).await? {
+    match transit(at, &row, &change, brings).await? {
         Applied::Done(submission) => Ok(Serialized::Claimed {
             claim: Box::new(Claim {
                 submission: *submission,
@@ -128,7 +131,7 @@ async fn claim(
 }
 
 /// What the ledger says to a proposal.
-enum Admitted {
+enum Allowed {
     /// The row holds that pair from now on, or did before.
     Pair { pair: Pair, turn: bool },
     /// The sequence cannot be held.
@@ -142,27 +145,27 @@ async fn admit(
     tx: &DatabaseTransaction,
     kept: Option<Pair>,
     asked: Asked,
-) -> Result<Admitted, LedgerError> {
+) -> Result<Allowed, LedgerError> {
     let account = asked.account;
     let channel = of_pool(account).lock_exclusive().one(tx).await?;
     let Some(channel) = channel.filter(|channel| channel.state == ChannelState::Free.as_str())
     else {
-        return Ok(kept.map_or(Admitted::None, |pair| Admitted::Pair { pair, turn: true }));
+        return Ok(kept.map_or(Allowed::None, |pair| Allowed::Pair { pair, turn: true }));
     };
     let sequences = known(&channel, held(tx, account).await?);
     if let Some(pair) = kept {
         let turn = pair.account != account || sequences.is_turn(pair.sequence);
-        return Ok(Admitted::Pair { pair, turn });
+        return Ok(Allowed::Pair { pair, turn });
     }
     let Some(sequence) = asked.proposed else {
-        return Ok(Admitted::None);
+        return Ok(Allowed::None);
     };
     Ok(match sequences.admit(sequence, asked.depth) {
-        Ok(()) => Admitted::Pair {
+        Ok(()) => Allowed::Pair {
             pair: Pair { account, sequence },
             turn: sequences.is_turn(sequence),
         },
-        Err(refusal) => Admitted::Refused(refusal),
+        Err(refusal) => Allowed::Refused(refusal),
     })
 }
 

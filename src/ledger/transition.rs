@@ -1,6 +1,6 @@
 //! The one way by which a row changes its state.
 //!
-//! Within one SQL transaction: the row is read under its lock, its version compared, the domain asked, the row written
+//! Within one SQL transaction, of a ledger that has forgotten nothing: the row is read under its lock, its version compared, the domain asked, the row written
 //! under the condition of that version, and with it the envelope, the pair and a line of the log. Nobody else writes a
 //! status.
 
@@ -14,6 +14,7 @@ use sea_orm::{
 };
 
 use super::entity::submission::{Column, Entity, Model};
+use super::memory::{Admitted, Gate};
 use super::types::{Applied, Change, Envelope, LedgerError, Millis, Rules, SendPlan, Submission};
 use super::{Ledger, clock, recording, release};
 use crate::domain::ids::{Fence, Pair, SubmissionId};
@@ -63,22 +64,22 @@ impl Ledger {
         if changes.is_empty() {
             return Ok(Vec::new());
         }
-        let rules = self.rules;
         let applied = self
-            .store
-            .write(move |tx| async move { apply_each(tx, &rules, &changes).await }.boxed())
+            .admitted(Gate::Open, move |at| {
+                async move { apply_each(at, &changes).await }.boxed()
+            })
             .await?;
         self.tell(&applied);
         Ok(applied)
     }
 }
 
-async fn apply_each(
-    tx: &DatabaseTransaction,
-    rules: &Rules,
+/// Takes rows through transitions, each on its own account.
+pub(super) async fn apply_each(
+    at: Admitted<'_>,
     changes: &[Change],
 ) -> Result<Vec<Applied>, LedgerError> {
-    let rows = all_locked(tx, changes).await?;
+    let rows = all_locked(at.tx, changes).await?;
     let mut applied: Vec<_> = changes.iter().map(|_| Applied::NotFound).collect();
     let (mut moves, mut moved) = (Vec::new(), HashSet::new());
     for (index, change) in changes.iter().enumerate() {
@@ -90,7 +91,7 @@ async fn apply_each(
         } else if matches!(change.event, Event::Claimed | Event::EnvelopeRecorded) {
             applied[index] = illegal(row, &change.event);
         } else {
-            match move_row(tx, rules, row, change, Brings::Nothing).await? {
+            match move_row(at, row, change, Brings::Nothing).await? {
                 Ok(done) => {
                     moved.insert(change.id);
                     moves.push((index, done));
@@ -100,7 +101,7 @@ async fn apply_each(
         }
     }
     let (places, moves): (Vec<_>, Vec<_>) = moves.into_iter().unzip();
-    conclude(tx, &moves).await?;
+    conclude(at, &moves).await?;
     for (index, done) in places.into_iter().zip(moves) {
         applied[index] = Applied::Done(Box::new(done.after));
     }
@@ -165,15 +166,14 @@ pub(super) struct Move<'a> {
 
 /// Takes a locked row through a transition.
 pub(super) async fn transit(
-    tx: &DatabaseTransaction,
-    rules: &Rules,
+    at: Admitted<'_>,
     row: &Submission,
     change: &Change,
     brings: Brings<'_>,
 ) -> Result<Applied, LedgerError> {
-    match move_row(tx, rules, row, change, brings).await? {
+    match move_row(at, row, change, brings).await? {
         Ok(done) => {
-            conclude(tx, std::slice::from_ref(&done)).await?;
+            conclude(at, std::slice::from_ref(&done)).await?;
             Ok(Applied::Done(Box::new(done.after)))
         }
         Err(refused) => Ok(refused),
@@ -182,12 +182,12 @@ pub(super) async fn transit(
 
 /// Writes the row, and its envelope if it brings one. Otherwise says why not.
 async fn move_row<'a>(
-    tx: &DatabaseTransaction,
-    rules: &Rules,
+    at: Admitted<'_>,
     row: &'a Submission,
     change: &'a Change,
     brings: Brings<'_>,
 ) -> Result<Result<Move<'a>, Applied>, LedgerError> {
+    let (tx, rules) = (at.tx, &at.rules);
     if row.version != change.version {
         return Ok(Err(Applied::Stale));
     }
@@ -218,12 +218,12 @@ async fn move_row<'a>(
 }
 
 /// Pairs and log lines of rows that were written: a few statements, however many rows there are.
-async fn conclude(tx: &DatabaseTransaction, moves: &[Move<'_>]) -> Result<(), LedgerError> {
+async fn conclude(at: Admitted<'_>, moves: &[Move<'_>]) -> Result<(), LedgerError> {
     if moves.is_empty() {
         return Ok(());
     }
-    step!("transition.pairs", release::carry_out(tx, moves).await)?;
-    recording::log(tx, moves).await
+    step!("transition.pairs", release::carry_out(at.tx, moves).await)?;
+    recording::log(at.tx, moves).await
 }
 
 /// The statement that writes the row's next state if it still has the version, and the claim, that were read.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::forgotten::Recovered;
 use crate::domain::classify::Cause;
 use crate::domain::ids::{AccountId, Fence, Pair, SubmissionId, TxHash, Version};
 use crate::domain::key::{Fingerprint, IdempotencyKey, JobId, KeyTag, Tenant};
@@ -186,6 +187,8 @@ pub struct Claim {
 pub enum ClaimOutcome {
     /// It is ours.
     Claimed(Box<Claim>),
+    /// Its key was paid by a transaction that the ledger had forgotten: the row is to be settled by it.
+    Paid(Box<Submission>, Box<Recovered>),
     /// Somebody else has it, it is not due, or there is nothing left to do.
     NotDue,
     /// No channel is free, or the cap on submissions in flight is reached. The row may be dispatched again.
@@ -358,6 +361,9 @@ pub enum LedgerError {
     /// The database's settings or schema do not allow safe work.
     #[error("the ledger is not fit for use: {0}")]
     Unfit(String),
+    /// The ledger was set back, or may have been: it decides nothing until its memory is recovered. Nothing was written.
+    #[error("the ledger's memory was lost, so nothing is sent or decided: {0}")]
+    MemoryLost(String),
     /// A row does not read as what was written.
     #[error("a row of the ledger cannot be read: {0}")]
     Corrupt(String),

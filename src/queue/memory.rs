@@ -8,6 +8,7 @@ use std::{
 
 use tokio::sync::watch;
 
+use super::reach::Marks;
 use super::sequence::Sequences;
 use super::{Job, Pushed, Reach};
 use crate::domain::{key::JobId, schedule::Priority};
@@ -17,6 +18,7 @@ use crate::domain::{key::JobId, schedule::Priority};
 pub struct Memory {
     lanes: Arc<Mutex<Lanes>>,
     sequences: Arc<Sequences>,
+    marks: Arc<Marks>,
     wake: watch::Sender<()>,
 }
 
@@ -43,6 +45,7 @@ impl Default for Memory {
         Self {
             lanes: Arc::default(),
             sequences: Arc::default(),
+            marks: Arc::default(),
             wake: watch::Sender::new(()),
         }
     }
@@ -62,6 +65,10 @@ impl Memory {
 
     pub(super) fn sequences(&self) -> &Sequences {
         &self.sequences
+    }
+
+    pub(super) fn marks(&self) -> &Marks {
+        &self.marks
     }
 
     pub(super) fn push(&self, jobs: &[Job]) -> Vec<Pushed> {

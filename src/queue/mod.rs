@@ -18,6 +18,7 @@
 
 mod leases;
 mod memory;
+mod reach;
 mod redis;
 mod sequence;
 mod slots;
@@ -155,7 +156,7 @@ impl Queue {
         }
     }
 
-    /// Whether the queue answers.
+    /// Whether the queue can work: it answers, and takes writes.
     ///
     /// # Errors
     /// It does not.

@@ -3,7 +3,7 @@
 //! A lane is three keys: a hash of its jobs (id to submission), a list of those that wait, and a sorted set of those
 //! that run, scored with the end of their lease by the server's clock. Each change is one script, so a lane is whole
 //! at any moment; an empty lane is no key at all. One key more, the mark, tells the feed whether the server still is the
-//! one it filled.
+//! one it filled, and one for each ledger how far that was seen to reach.
 
 mod link;
 
@@ -14,7 +14,7 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::watch;
 
 use super::{Draw, Drawn, Job, Pushed, QueueError, Reach};
-use crate::domain::{ids::SubmissionId, key::JobId, schedule::Priority};
+use crate::domain::{ids::SubmissionId, key::JobId, memory::Mark, schedule::Priority};
 use link::Link;
 
 /// How long a job stays with a worker that no longer speaks of it. With [`BEAT`], the longest time from the death of a
@@ -53,6 +53,8 @@ struct Inner {
     channel: String,
     mark: String,
     sequences: String,
+    ping: String,
+    reached: String,
     wake: watch::Sender<()>,
     scripts: Scripts,
 }
@@ -73,6 +75,8 @@ struct Scripts {
     beat: Script,
     remember: Script,
     sequence: Script,
+    ping: Script,
+    reach: Script,
 }
 
 impl Scripts {
@@ -85,6 +89,8 @@ impl Scripts {
             beat: Script::new(include_str!("scripts/beat.lua")),
             remember: Script::new(include_str!("scripts/remember.lua")),
             sequence: Script::new(include_str!("scripts/sequence.lua")),
+            ping: Script::new(include_str!("scripts/ping.lua")),
+            reach: Script::new(include_str!("scripts/reach.lua")),
         }
     }
 }
@@ -116,6 +122,8 @@ impl Redis {
             channel,
             mark: format!("{prefix}mark"),
             sequences: format!("{prefix}sequence:"),
+            ping: format!("{prefix}ping"),
+            reached: format!("{prefix}reached:"),
             wake,
             scripts: Scripts::new(),
         })))
@@ -248,6 +256,15 @@ impl Redis {
         })
     }
 
+    pub(super) async fn reached(&self, ledger_id: &str, mark: Mark) -> Result<Mark, QueueError> {
+        let mut call = self.0.scripts.reach.prepare_invoke();
+        call.key(format!("{}{ledger_id}", self.0.reached))
+            .arg(mark.epoch)
+            .arg(mark.line);
+        let (epoch, line) = self.call(&call).await?;
+        Ok(Mark { epoch, line })
+    }
+
     pub(super) async fn depth(&self, lane: Priority) -> Result<u64, QueueError> {
         let mut connected = self.0.link.connection().await?;
         let answer = ::redis::cmd("HLEN")
@@ -258,11 +275,9 @@ impl Redis {
     }
 
     pub(super) async fn ping(&self) -> Result<(), QueueError> {
-        let mut connected = self.0.link.connection().await?;
-        let answer = ::redis::cmd("PING")
-            .query_async(&mut connected.connection)
-            .await;
-        self.0.link.judge(&connected, answer).await
+        let mut call = self.0.scripts.ping.prepare_invoke();
+        call.key(&self.0.ping);
+        self.call::<u64>(&call).await.map(drop)
     }
 
     pub(super) fn wake_ups(&self) -> watch::Receiver<()> {

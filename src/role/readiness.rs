@@ -7,7 +7,7 @@ use futures::future::{BoxFuture, join_all};
 use tokio::time::timeout;
 
 use crate::http::{Check, Readiness};
-use crate::ledger::{Ledger, Progress};
+use crate::ledger::{Ledger, Memory, Progress};
 use crate::queue::Queue;
 use crate::stellar::rpc::{Rpc, Seen};
 
@@ -52,6 +52,13 @@ pub fn of(needs: Needs) -> Readiness {
         checks.push(Box::pin(
             async move { answers("ledger", asked.ping()).await },
         ));
+        let asked = ledger.clone();
+        checks.push(Box::pin(async move {
+            match timeout(PATIENCE, asked.memory()).await {
+                Ok(Ok(memory)) => remembers(&memory),
+                Ok(Err(_)) | Err(_) => check("memory", false, "the ledger does not tell"),
+            }
+        }));
         if let Some(queue) = queue {
             checks.push(Box::pin(
                 async move { answers("queue", queue.ping()).await },
@@ -84,6 +91,18 @@ async fn answers<E>(name: &'static str, ping: impl Future<Output = Result<(), E>
     let good = matches!(timeout(PATIENCE, ping).await, Ok(Ok(())));
     let detail = if good { "answers" } else { "does not answer" };
     check(name, good, detail)
+}
+
+/// Whether the ledger decides anything, which one that was set back does not.
+fn remembers(memory: &Memory) -> Check {
+    match memory.refusal() {
+        None => check("memory", true, "nothing is known to be forgotten"),
+        Some(reason) => check(
+            "memory",
+            false,
+            format!("nothing is sent or decided: {reason}"),
+        ),
+    }
 }
 
 /// The last ledger closed, and how far it lies behind the wall clock, which is good enough for a probe: nothing about

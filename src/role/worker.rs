@@ -14,9 +14,11 @@ use crate::config::WorkerConfig;
 use crate::domain::ids::SubmissionId;
 use crate::flow::chain::Chain;
 use crate::flow::feed::Feed;
+use crate::flow::memory::Watch;
 use crate::flow::send::{SendDelays, Sender};
 use crate::flow::submit::{Submitted, Submitter};
 use crate::http::Probed;
+use crate::ledger::LedgerError;
 use crate::metrics::Metrics;
 use crate::queue::{Job, Queue};
 use crate::stellar::keyring::Identity;
@@ -61,6 +63,12 @@ pub async fn run(config: &WorkerConfig, shutdown: CancellationToken) -> Result<(
         network,
         treasury: keys.treasury().account(),
     };
+    let watch = Watch::new(
+        ledger.clone(),
+        queue.clone(),
+        sender.rpc().clone(),
+        identity.clone(),
+    );
     let settings = app::submit_settings(&config.submit, &config.fees);
     let sender = Arc::new(sender);
     let submitter = Submitter::new(ledger.clone(), sender, identity, keys, chain, settings);
@@ -72,7 +80,10 @@ pub async fn run(config: &WorkerConfig, shutdown: CancellationToken) -> Result<(
     let concurrency = config.queue.concurrency as usize;
     tracing::info!(concurrency, "worker is ready");
     let stop = loops.stop_token();
-    loops.cycle("worker", work(queue, submitter, concurrency, jobs, stop));
+    loops.cycle(
+        "worker",
+        work(queue, watch, submitter, concurrency, jobs, stop),
+    );
     super::feed(feed, Arc::new(Notify::new()), &mut loops);
     loops.run().await
 }
@@ -83,11 +94,13 @@ pub async fn run(config: &WorkerConfig, shutdown: CancellationToken) -> Result<(
 /// The queue's worker ended although nobody asked it to.
 pub(super) async fn work(
     queue: Queue,
+    watch: Watch,
     submitter: Submitter,
     concurrency: usize,
     jobs: Jobs,
     shutdown: CancellationToken,
 ) -> Result<(), StartError> {
+    watch.first_look(&shutdown).await;
     let submitter = Arc::new(submitter);
     let handler = move |job: Job| {
         let (submitter, jobs) = (Arc::clone(&submitter), jobs.clone());
@@ -109,13 +122,21 @@ async fn submit(submitter: &Submitter, id: SubmissionId) {
             | Submitted::NoChannel
             | Submitted::NotBuilt
             | Submitted::NoChainTime
+            | Submitted::Recovered
             | Submitted::NoKey,
         ) => {}
         Ok(Submitted::ClaimLost) => {
             tracing::warn!(submission = %id, "a claim was lost before its envelope was recorded");
         }
-        Err(error) => {
-            tracing::warn!(submission = %id, %error, "the ledger did not follow; the reconciler goes on from it");
-        }
+        Err(error) => did_not_follow(id, &error),
     }
+}
+
+fn did_not_follow(id: SubmissionId, error: &LedgerError) {
+    // Told once, by whoever looks at the ledger's memory.
+    if matches!(error, LedgerError::MemoryLost(_)) {
+        tracing::debug!(submission = %id, %error, "left alone");
+        return;
+    }
+    tracing::warn!(submission = %id, %error, "the ledger did not follow; the reconciler goes on from it");
 }

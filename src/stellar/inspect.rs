@@ -24,6 +24,8 @@ pub struct Inspected {
     pub max_time: Option<u64>,
     /// The muxed id of its only operation's source.
     pub tag: Option<KeyTag>,
+    /// In whose name its operations act: each of them signed.
+    pub acting: Vec<AccountId>,
     /// Who pays, and what, if its only operation is of a kind that is built here.
     pub operation: Option<(AccountId, Operation)>,
     /// Events of all its operations, as far as they are of a kind that is built here.
@@ -87,6 +89,11 @@ fn read(
         inner_hash,
         max_time: max_time(&tx.cond),
         tag: only.and_then(|operation| source(operation).1).map(KeyTag),
+        acting: tx
+            .operations
+            .iter()
+            .map(|operation| source(operation).0)
+            .collect(),
         operation: only.and_then(domain),
         effects: effects.collect(),
     }

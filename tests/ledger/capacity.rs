@@ -74,7 +74,7 @@ async fn run_dispatched(bed: &Bed, rows: &[Submission]) -> Vec<String> {
                 paid.push(key.to_owned());
             }
             ClaimOutcome::NoChannel => {}
-            ClaimOutcome::NotDue => panic!("{key} is due"),
+            ClaimOutcome::NotDue | ClaimOutcome::Paid(..) => panic!("{key} is due"),
         }
     }
     paid

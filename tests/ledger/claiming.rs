@@ -16,7 +16,9 @@ async fn pay(ledger: &Ledger, id: SubmissionId, used: &Mutex<HashSet<Pair>>) -> 
     let claim = match ledger.claim(id).await.unwrap() {
         ClaimOutcome::Claimed(claim) => *claim,
         ClaimOutcome::NoChannel => return false,
-        ClaimOutcome::NotDue => panic!("{id} was claimed by somebody else"),
+        ClaimOutcome::NotDue | ClaimOutcome::Paid(..) => {
+            panic!("{id} was claimed by somebody else")
+        }
     };
     assert!(
         used.lock().unwrap().insert(claim.pair),
@@ -102,7 +104,7 @@ async fn of_32_claimants_one_wins(bed: Bed) {
         match claim.await.unwrap() {
             ClaimOutcome::Claimed(_) => won += 1,
             ClaimOutcome::NotDue => {}
-            ClaimOutcome::NoChannel => panic!("31 channels are free"),
+            ClaimOutcome::NoChannel | ClaimOutcome::Paid(..) => panic!("31 channels are free"),
         }
     }
     let pool = bed.ledger.pool().await.unwrap();
@@ -204,7 +206,7 @@ async fn the_cap_holds_among_processes(bed: Bed) {
         match claim.await.unwrap() {
             ClaimOutcome::Claimed(_) => claimed += 1,
             ClaimOutcome::NoChannel => refused += 1,
-            ClaimOutcome::NotDue => panic!("each row has one claimant"),
+            ClaimOutcome::NotDue | ClaimOutcome::Paid(..) => panic!("each row has one claimant"),
         }
     }
     assert_eq!((claimed, refused), (3, 7));

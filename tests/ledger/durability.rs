@@ -213,6 +213,27 @@ async fn a_server_that_dies_makes_writes_unavailable_and_comes_back() {
 }
 
 #[tokio::test]
+async fn a_server_that_takes_no_writes_is_not_ready() {
+    let server = tokio::task::spawn_blocking(Postgres::shared).await.unwrap();
+    let url = server.create_database();
+    let ledger = Ledger::connect(&url, 2, RULES).await.unwrap();
+    ledger.migrate_up().await.unwrap();
+    ledger.ping().await.unwrap();
+    let name = url.rsplit('/').next().unwrap();
+    let read_only = format!("ALTER DATABASE {name} SET default_transaction_read_only = on");
+    server.psql(&url, &read_only);
+    let ledger = Ledger::connect(&url, 2, RULES).await.unwrap();
+    ledger.now().await.unwrap();
+    let errors = [
+        ledger.ping().await.unwrap_err(),
+        ledger.accept(new("refused")).await.unwrap_err(),
+    ];
+    for error in errors {
+        assert!(matches!(error, LedgerError::Unavailable(_)), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn a_server_that_keeps_silent_is_unavailable_and_not_waited_for_for_ever() {
     let mut server = tokio::task::spawn_blocking(Postgres::start).await.unwrap();
     let ledger = Ledger::connect(&server.create_database(), 4, RULES)

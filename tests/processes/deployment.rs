@@ -22,6 +22,7 @@ use crate::{
         self,
         postgres::Postgres,
         process::{Launch, Process, tender},
+        proxy::Proxy,
         redis::Redis,
     },
     waiting::{until, when},
@@ -128,7 +129,34 @@ impl Deployment {
         }
     }
 
-    /// Where the network's JSON-RPC listens.
+    /// Puts a proxy between the processes and Redis. For those that start from now on.
+    pub async fn proxy_redis(&mut self) -> Proxy {
+        let proxy = Proxy::to((Ipv4Addr::LOCALHOST, self.redis.port()).into()).await;
+        let url = format!("redis://{}/", proxy.address());
+        self.settings.insert("REDIS_URL", url);
+        proxy
+    }
+
+    /// Puts a proxy between the processes and PostgreSQL. For those that start from now on.
+    pub async fn proxy_postgres(&mut self) -> Proxy {
+        let port = self.postgres.port();
+        let proxy = Proxy::to((Ipv4Addr::LOCALHOST, port).into()).await;
+        let (from, to) = (format!("127.0.0.1:{port}"), proxy.address().to_string());
+        let url = self.database.replace(&from, &to);
+        self.settings.insert("DATABASE_URL", url);
+        proxy
+    }
+
+    /// Puts a proxy between the processes and the network. For those that start from now on.
+    pub async fn proxy_network(&mut self) -> Proxy {
+        let node = self.rpc_url().trim_start_matches("http://");
+        let proxy = Proxy::to(node.parse().unwrap()).await;
+        let url = format!("http://{}", proxy.address());
+        self.settings.insert("STELLAR_RPC_URLS", url);
+        proxy
+    }
+
+    /// Where processes find the network's JSON-RPC.
     pub fn rpc_url(&self) -> &str {
         &self.settings["STELLAR_RPC_URLS"]
     }
@@ -137,6 +165,13 @@ impl Deployment {
     pub fn launch(&self, args: &[&str]) -> Launch {
         let settings = self.settings.iter();
         tender(args).envs(settings.map(|(name, value)| (*name, value.clone())))
+    }
+
+    /// Another handle of the test's own on the database, which has seen nothing of it before.
+    pub async fn another_ledger(&self) -> Ledger {
+        Ledger::connect(&self.database, 4, staff_rules())
+            .await
+            .unwrap()
     }
 
     /// Runs a command that must succeed; its standard output.

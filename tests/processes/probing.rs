@@ -14,7 +14,7 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Where a role serves its probes.
-fn probes(process: &Process) -> String {
+pub fn probes(process: &Process) -> String {
     let line = block_in_place(|| process.wait_for_line("probes is listening"));
     let line: Value = serde_json::from_str(&line).expect("a line of JSON");
     format!("http://{}", line["address"].as_str().expect("an address"))
@@ -25,7 +25,7 @@ fn ask(url: &str, path: &str) -> (u16, String) {
 }
 
 /// Names and details of what keeps it from being ready; none when it is.
-fn missing(url: &str) -> Vec<(String, String)> {
+pub fn missing(url: &str) -> Vec<(String, String)> {
     let (status, body) = ask(url, "/readyz");
     if status == 200 {
         return Vec::new();
@@ -38,7 +38,7 @@ fn missing(url: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-async fn ready(url: &str) {
+pub async fn ready(url: &str) {
     until("readiness", PATIENCE, async || {
         let missing = missing(url);
         when(missing.is_empty(), missing)

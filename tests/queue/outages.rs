@@ -1,16 +1,20 @@
 //! Redis restarts, forgets, stalls and is away: workers wait for it and go on, without a restart of theirs.
 
-use std::{collections::HashSet, time::Duration};
+use std::{collections::HashSet, net::Ipv4Addr, time::Duration};
 
+use secrecy::SecretString;
 use tender::{
     domain::schedule::Priority::{Critical, Normal},
-    queue::{Job, Pushed, Queue},
+    queue::{Job, Pushed, Queue, RedisOptions},
 };
 
 use crate::{
     desk::{Desk, PATIENCE, job, jobs},
     on,
-    support::redis::Redis,
+    support::{
+        proxy::{Proxy, Weather},
+        redis::Redis,
+    },
 };
 
 /// Longer than a lease would need to lapse if the stall did not stop the server too.
@@ -190,6 +194,40 @@ async fn a_server_that_became_a_replica_is_connected_to_anew() {
         let refused = queue.push(&[job(2, Normal)]).await.unwrap_err();
         assert!(refused.to_string().contains("replica"), "{refused}");
     }
+    let unfit = queue.ping().await.unwrap_err();
+    assert!(unfit.to_string().contains("replica"), "{unfit}");
     let second = connection();
     assert!(first.is_some() && second > first, "{first:?} {second:?}");
+}
+
+#[tokio::test]
+async fn a_server_without_memory_to_spare_says_so_until_it_has() {
+    let server = Redis::start();
+    let queue = on(&server).await;
+    let limit = |bytes: &str| {
+        let mut config = redis::cmd("CONFIG");
+        config.arg("SET").arg("maxmemory").arg(bytes);
+        server.ask::<()>(&config);
+    };
+    queue.ping().await.unwrap();
+    limit("1");
+    assert!(queue.ping().await.is_err(), "readiness tells the truth");
+    limit("0");
+    queue.ping().await.unwrap();
+    assert_eq!(server.key_count(), 0, "asking leaves nothing behind");
+}
+
+#[tokio::test]
+async fn a_worker_that_starts_while_redis_answers_late_takes_jobs() {
+    let server = Redis::start();
+    let proxy = Proxy::to((Ipv4Addr::LOCALHOST, server.port()).into()).await;
+    proxy.set(Weather::Late(STALL));
+    on(&server).await.push(&[job(1, Normal)]).await.unwrap();
+    let url = SecretString::from(format!("redis://{}/", proxy.address()));
+    let late = Queue::redis(&url, RedisOptions::default()).await.unwrap();
+    let mut desk = Desk::open(&late, 2);
+    assert_eq!(desk.started().await, job(1, Normal));
+    proxy.set(Weather::Fair);
+    desk.close().await;
+    assert_eq!(server.key_count(), 0);
 }

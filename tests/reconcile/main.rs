@@ -10,10 +10,12 @@
 mod consumers;
 mod faults;
 mod incidents;
+mod memory;
 #[path = "../stellar/net.rs"]
 #[allow(dead_code, reason = "shared with the tests of the client")]
 mod net;
 mod nodes;
+mod set_back;
 #[path = "../stellar/support.rs"]
 #[allow(dead_code, reason = "shared with the tests of the client")]
 mod support;

@@ -1,5 +1,6 @@
 //! A ledger, a worker, a reconciler and a network of one or more nodes, all moved by hand.
 
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -72,8 +73,11 @@ pub struct World {
     pub ledger: Ledger,
     pub submitter: Submitter,
     pub reconciler: Reconciler,
+    /// The service's client of the network.
+    pub rpc: Rpc,
+    channels: u8,
     database: String,
-    _directory: TempDir,
+    directory: TempDir,
 }
 
 fn rules() -> Rules {
@@ -131,16 +135,33 @@ impl World {
             .collect();
         ledger.add_channels(&pool).await.unwrap();
         let rpc = Rpc::new(net.id.clone(), urls, SEND_TIMEOUT, NEVER).unwrap();
-        let (submitter, reconciler) = parts(&net, &ledger, rpc, channels);
+        let (submitter, reconciler) = parts(&net, &ledger, rpc.clone(), channels);
         Self {
             net,
             nodes,
             ledger,
             submitter,
             reconciler,
+            rpc,
+            channels,
             database,
-            _directory: directory,
+            directory,
         }
+    }
+
+    /// A copy of the ledger as it is now.
+    pub async fn back_up(&self) -> PathBuf {
+        let copy = self.directory.path().join("backup");
+        self.sql(&format!("VACUUM INTO '{}'", copy.display())).await;
+        copy
+    }
+
+    /// Has all processes start anew over that copy. What it says of itself is what every copy of the files says.
+    pub async fn roll_back(&mut self, copy: &Path) {
+        self.database = format!("sqlite://{}", copy.display());
+        self.ledger = Ledger::connect(&self.database, 2, rules()).await.unwrap();
+        (self.submitter, self.reconciler) =
+            parts(&self.net, &self.ledger, self.rpc.clone(), self.channels);
     }
 
     /// The same world, whose submissions share one account.
@@ -157,12 +178,17 @@ impl World {
 
     /// Accepts a payment of one lumen.
     pub async fn accept(&self, key: &str) -> SubmissionId {
+        self.accept_of(key, "1").await
+    }
+
+    /// Accepts a payment of so many lumens.
+    pub async fn accept_of(&self, key: &str, amount: &str) -> SubmissionId {
         let request = json!({
             "operation": {
                 "type": "payment",
                 "destination": payee().to_string(),
                 "asset": "native",
-                "amount": "1",
+                "amount": amount,
             },
         });
         let request = accept::parse(&request).unwrap();
@@ -217,6 +243,18 @@ impl World {
         };
         let became = tokio::time::timeout(NEVER, passing).await;
         assert!(became.is_ok(), "stays as it is: {:?}", self.row(id).await);
+    }
+
+    /// Passes until it is noticed that the ledger was set back.
+    pub async fn pass_until_stopped(&self) {
+        let passing = async {
+            while self.ledger.memory().await.unwrap().refusal().is_none() {
+                self.pass().await;
+                tokio::task::yield_now().await;
+            }
+        };
+        let became = tokio::time::timeout(NEVER, passing).await;
+        assert!(became.is_ok(), "nobody notices");
     }
 
     pub async fn row(&self, id: SubmissionId) -> Submission {

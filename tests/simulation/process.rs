@@ -123,12 +123,14 @@ impl Process {
             // A process that cannot look at the chain passes later: it has no time to judge by.
             match reconciler.look_at_chain().await {
                 Err(ReconcileError::Network(fault)) => return Done::with(fault.code()),
+                Err(ReconcileError::Memory(why)) => return Done::with(why),
                 Err(ReconcileError::Ledger(error)) => return Done::failed(&error),
                 Ok(_) => {}
             }
             match reconciler.pass().await {
                 Ok(report) => Done::with(format!("{report:?}")),
                 Err(ReconcileError::Network(fault)) => Done::with(fault.code()),
+                Err(ReconcileError::Memory(why)) => Done::with(why),
                 Err(ReconcileError::Ledger(error)) => Done::failed(&error),
             }
         }));
@@ -140,6 +142,7 @@ impl Process {
             match reconciler.look_up_indeterminate(None).await {
                 Ok((_, settled)) => Done::with(format!("{settled} settled")),
                 Err(ReconcileError::Network(fault)) => Done::with(fault.code()),
+                Err(ReconcileError::Memory(why)) => Done::with(why),
                 Err(ReconcileError::Ledger(error)) => Done::failed(&error),
             }
         }));

@@ -19,6 +19,7 @@ pub mod log;
 pub mod port;
 pub mod postgres;
 pub mod process;
+pub mod proxy;
 pub mod redis;
 pub mod scratch;
 pub mod tree;

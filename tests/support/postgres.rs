@@ -122,6 +122,66 @@ impl Postgres {
             .to_owned()
     }
 
+    /// Makes a database of a dump of another one, as a logical backup is restored, and returns its URL.
+    #[allow(dead_code, reason = "for tests of restored databases")]
+    pub fn restored(&self, url: &str) -> String {
+        let dump = self.scratch.path().join("dump.sql");
+        let restored = self.create_database();
+        let into = ["--no-psqlrc", "--quiet", "-v", "ON_ERROR_STOP=1"];
+        let mut programs = [
+            Command::new(self.install.program("pg_dump")),
+            Command::new(self.install.program("psql")),
+        ];
+        programs[0].arg("--file").arg(&dump).arg(url);
+        programs[1]
+            .args(into)
+            .arg("--file")
+            .arg(&dump)
+            .arg(&restored);
+        for program in &mut programs {
+            let output = program.output().expect("it is installed beside the server");
+            let complaint = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{program:?}: {complaint}");
+        }
+        restored
+    }
+
+    /// Keeps a copy of the files of a server that is not running.
+    #[allow(dead_code, reason = "for tests of restored databases")]
+    pub fn back_up(&self) {
+        self.copy(cluster::DATA, "backup");
+    }
+
+    /// Puts that copy in the place of its files.
+    #[allow(dead_code, reason = "for tests of restored databases")]
+    pub fn put_back(&self) {
+        std::fs::remove_dir_all(self.scratch.path().join(cluster::DATA))
+            .expect("it is not running");
+        self.copy("backup", cluster::DATA);
+    }
+
+    fn copy(&self, from: &str, to: &str) {
+        let path = |name| self.scratch.path().join(name);
+        let copied = Command::new("cp")
+            .arg("-a")
+            .arg(path(from))
+            .arg(path(to))
+            .status();
+        assert!(copied.expect("a copy").success(), "{from} to {to}");
+    }
+
+    /// Starts it again as a backup that is restored from an archive: it goes on as another timeline.
+    #[allow(dead_code, reason = "for tests of restored databases")]
+    pub fn start_on_another_timeline(&mut self) {
+        let data = self.scratch.path().join(cluster::DATA);
+        std::fs::write(data.join("recovery.signal"), "").expect("the tests may write there");
+        let settings = data.join("postgresql.auto.conf");
+        let mut text = std::fs::read_to_string(&settings).expect("it is there");
+        text.push_str("restore_command = 'false'\n");
+        std::fs::write(settings, text).expect("the tests may write there");
+        self.start_again();
+    }
+
     /// Ends it in good order: clients are cut off, nothing is lost.
     pub fn stop(&mut self) {
         self.child.signal(Signal::INT);

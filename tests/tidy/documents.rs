@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use crate::source::{self, Source};
 
-/// The document whose table names tests.
-const INCIDENTS: &str = "docs/INCIDENTS.md";
+/// The documents whose tables name tests.
+const TABLES: [&str; 2] = ["docs/GUARANTEES.md", "docs/INCIDENTS.md"];
 
 /// Names in backticks that look like those of tests.
 fn named(text: &str) -> Vec<&str> {
@@ -34,18 +34,20 @@ fn names_of_tests_are_told_from_other_words() {
 }
 
 #[test]
-fn every_test_that_an_incident_names_exists() {
+fn every_test_that_a_table_names_exists() {
     let sources = source::repository();
-    let incidents = sources
-        .iter()
-        .find(|source| source.path == INCIDENTS)
-        .expect("the document");
     let functions = functions(&sources);
-    let names = named(&incidents.text);
-    assert!(names.len() > 40, "the table names its tests");
-    let missing: Vec<_> = names
-        .into_iter()
-        .filter(|name| !functions.contains(name))
-        .collect();
-    assert!(missing.is_empty(), "no such tests: {missing:?}");
+    for table in TABLES {
+        let document = sources
+            .iter()
+            .find(|source| source.path == table)
+            .expect("the document");
+        let names = named(&document.text);
+        assert!(names.len() > 30, "{table} names its tests");
+        let missing: Vec<_> = names
+            .into_iter()
+            .filter(|name| !functions.contains(name))
+            .collect();
+        assert!(missing.is_empty(), "{table}: no such tests: {missing:?}");
+    }
 }

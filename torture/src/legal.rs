@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use tender::domain::classify::{Cause, Class};
-use tender::domain::submission::{Budget, Consumer, Event, Gap, State, Status, Verdict};
+use tender::domain::submission::{
+    Budget, Consumer, Event, Gap, Paid, PairUse, State, Status, Verdict,
+};
 use tender::domain::transition::next;
 
 /// From, event, to.
@@ -67,6 +69,10 @@ fn events() -> Vec<Event> {
         Event::EffectMissing,
         Event::ConsumedByForeign,
         Event::ConsumerBeyondReach,
+        Event::Recovered(Paid::AsAsked, PairUse::Used),
+        Event::Recovered(Paid::AsAsked, PairUse::Unused),
+        Event::Recovered(Paid::Otherwise, PairUse::Used),
+        Event::Recovered(Paid::Otherwise, PairUse::Unused),
         Event::ResolvedPaid,
         Event::ResolvedNotPaid,
         Event::Cancelled,

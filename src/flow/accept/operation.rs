@@ -121,7 +121,8 @@ fn hash_memo(text: &str) -> Result<[u8; 32], String> {
 }
 
 /// The operation in normal form.
-pub(super) fn write(operation: &Operation) -> Value {
+#[must_use]
+pub fn operation_json(operation: &Operation) -> Value {
     let mut fields = Map::new();
     fields.insert("type".to_owned(), json!(operation.kind().as_str()));
     match operation {

@@ -35,7 +35,10 @@ impl Request {
         if let Some(reference) = &self.business_ref {
             fields.insert("business_ref".to_owned(), json!(reference));
         }
-        fields.insert("operation".to_owned(), operation::write(&self.operation));
+        fields.insert(
+            "operation".to_owned(),
+            operation::operation_json(&self.operation),
+        );
         Value::Object(fields)
     }
 }

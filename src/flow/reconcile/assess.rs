@@ -8,7 +8,7 @@ use crate::domain::plan::{self, AccountState, Held, Sending, Step};
 use crate::domain::sequence::Sequences;
 use crate::domain::submission::Status;
 use crate::ledger::{Lease, SendState};
-use crate::stellar::rpc::Seen;
+use crate::stellar::rpc::{Page, Seen};
 
 /// An account in one snapshot: what every decision about its pair stands on.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +43,12 @@ impl Reconciler {
         if accounts.is_empty() {
             return Ok(steps);
         }
-        for page in self.rpc.accounts(&accounts).await? {
+        let mut pages = self.rpc.accounts(&accounts).await?;
+        // Behind one address nodes may take turns, and one of them may lag: the next answer may be another one's.
+        if pages.iter().any(|page| self.is_behind(page)) {
+            pages = self.rpc.accounts(&accounts).await?;
+        }
+        for page in pages {
             let Some(closed) = self
                 .chain
                 .latest()
@@ -72,6 +77,12 @@ impl Reconciler {
             }
         }
         Ok(steps)
+    }
+
+    /// Whether a snapshot is from the past.
+    fn is_behind(&self, page: &Page) -> bool {
+        let latest = self.chain.latest();
+        latest.is_none_or(|seen| seen.ledger > page.ledger)
     }
 }
 

@@ -1,20 +1,23 @@
 //! None of our hashes is indexed, but the pair is used: by whom? Not found is not foreign: only a consumer that is seen
-//! decides.
+//! decides. One in the treasury's name that nobody recorded shows that the ledger was set back.
 
 use super::assess::Snapshot;
 use super::look_up::Proof;
 use super::scans::Scanned;
 use super::{ReconcileError, Reconciler, evidence};
+use crate::domain::ids::Pair;
 use crate::domain::plan::{Conclusion, conclude};
 use crate::domain::submission::{Consumer, Event};
 use crate::ledger::{Attempt, Change, Lease, Submission};
-use crate::stellar::effect::{self, Effect};
+use crate::stellar::effect::Effect;
 use crate::stellar::rpc::Consumed;
 
 /// Who used a pair, as far as ledgers were read for it.
 enum Identified {
-    /// A transaction that is ours by hash, or by the key's tag and what it does.
+    /// A transaction that is ours by hash.
     Ours(Box<Consumed>),
+    /// A transaction in the treasury's name, of which the ledger knows nothing.
+    Forgotten(Box<Consumed>),
     /// A transaction that is not ours.
     Foreign(Box<Consumed>),
     /// None was seen, though it may still be: an index lags, a node did not answer, or ledgers are still being read.
@@ -39,8 +42,12 @@ impl Reconciler {
             .min()
             .unwrap_or(0);
         let range = at_ledger.map_or((first_sent + 1, snapshot.ledger), |ledger| (ledger, ledger));
-        match self.identify(&lease.submission, &lease.attempts, range, effect) {
+        match self
+            .consumer_of(&lease.submission, &lease.attempts, range)
+            .await?
+        {
             Identified::Ours(found) => self.settle_found(lease, snapshot, &found, effect).await,
+            Identified::Forgotten(found) => self.has_forgotten(&forgotten(&found)).await,
             Identified::Foreign(found) => self.set_aside(lease, snapshot, &found).await,
             Identified::NotYet => self.keep_looking(lease, snapshot).await,
             Identified::BeyondReach(oldest) => {
@@ -63,28 +70,36 @@ impl Reconciler {
         if now.is_none_or(|now| now.version != row.version) {
             return Ok(false);
         }
-        let Some(effect) = self.expected(row) else {
-            return Ok(false);
-        };
         // Envelopes that were proven dead are asked about too: a proof is only as good as the node that gave it.
         let mut attempts = self.ledger.attempts(row.id).await?;
         attempts.retain(|attempt| attempt.envelope.pair == lease.pair);
         let identified = match at_ledger {
-            Some(ledger) => self.identify(row, &attempts, (ledger, ledger), &effect),
+            Some(ledger) => self.consumer_of(row, &attempts, (ledger, ledger)).await?,
             // Later sequences are used too, and none of them was handed out.
             None => Identified::BeyondReach(None),
         };
-        let (consumer, found, oldest) = match identified {
-            Identified::Ours(found) => (Consumer::Ours, Some(found.inspected.hash), None),
-            Identified::Foreign(found) => (Consumer::Foreign, Some(found.inspected.hash), None),
-            Identified::BeyondReach(oldest) => (Consumer::Unknown, None, oldest),
+        let (consumer, found) = match identified {
+            Identified::Ours(found) => (Consumer::Ours, found.inspected.hash),
+            Identified::Foreign(found) => (Consumer::Foreign, found.inspected.hash),
+            Identified::Forgotten(found) => return self.has_forgotten(&forgotten(&found)).await,
+            Identified::BeyondReach(_) => {
+                let Pair { account, sequence } = lease.pair;
+                let what = format!(
+                    "sequence {sequence} of {account} was used, and nobody can tell by whom"
+                );
+                return self.has_forgotten(&what).await;
+            }
             Identified::NotYet => return Ok(false),
         };
         let change = Change {
             evidence: Some(evidence::consumed(
-                &attempts, lease.pair, snapshot, found, oldest,
+                &attempts,
+                lease.pair,
+                snapshot,
+                Some(found),
+                None,
             )),
-            tx_hash: found.filter(|_| consumer == Consumer::Ours),
+            tx_hash: (consumer == Consumer::Ours).then_some(found),
             account: Some(snapshot.state),
             ..Change::new(row, Event::IdlePairConsumed(consumer), "reconciler")
         };
@@ -92,49 +107,41 @@ impl Reconciler {
     }
 
     /// As far as scans have come: they go on aside.
-    fn identify(
+    async fn consumer_of(
         &self,
         row: &Submission,
         attempts: &[Attempt],
         (from, to): (u32, u32),
-        effect: &Effect,
-    ) -> Identified {
+    ) -> Result<Identified, ReconcileError> {
         let Some(pair) = row.pair else {
-            return Identified::NotYet;
+            return Ok(Identified::NotYet);
         };
-        match self.scans.ask(row.id, pair, from, to) {
-            Scanned::Found(found) if self.is_ours(row, attempts, &found, effect) => {
-                Identified::Ours(found)
+        Ok(match self.scans.ask(row.id, pair, from, to) {
+            Scanned::Found(found) if is_recorded(attempts, &found) => Identified::Ours(found),
+            Scanned::Found(found) if self.is_forgotten(&found).await? => {
+                Identified::Forgotten(found)
             }
             Scanned::Found(found) => Identified::Foreign(found),
             Scanned::NotYet => Identified::NotYet,
             Scanned::BeyondReach(oldest) => Identified::BeyondReach(Some(oldest)),
+        })
+    }
+
+    /// Whether it acts in the treasury's name and nobody recorded it.
+    async fn is_forgotten(&self, found: &Consumed) -> Result<bool, ReconcileError> {
+        if !found.inspected.acting.contains(&self.identity.treasury) {
+            return Ok(false);
         }
+        let hashes = [Some(found.inspected.hash), found.inspected.inner_hash];
+        for hash in hashes.into_iter().flatten() {
+            if self.ledger.by_hash(hash).await?.is_some() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
-    /// By hash; or by the key's tag, if what it does matches too.
-    fn is_ours(
-        &self,
-        row: &Submission,
-        attempts: &[Attempt],
-        found: &Consumed,
-        effect: &Effect,
-    ) -> bool {
-        let seen = &found.inspected;
-        let by_hash = attempts.iter().any(|attempt| {
-            let envelope = &attempt.envelope;
-            envelope.hash == seen.hash
-                || envelope.inner_hash == Some(seen.hash)
-                || seen.inner_hash == Some(envelope.hash)
-        });
-        let same_payload = seen.operation.as_ref().is_some_and(|(payer, operation)| {
-            *payer == self.identity.treasury
-                && effect::expected(&self.identity.network, *payer, operation) == *effect
-        });
-        by_hash || (seen.tag == Some(row.tag) && same_payload)
-    }
-
-    /// The consumer is ours: the index lags behind the ledgers, or the record of this envelope was lost.
+    /// The consumer is ours: the index lags behind the ledgers.
     async fn settle_found(
         &self,
         lease: &Lease,
@@ -179,4 +186,22 @@ impl Reconciler {
         };
         step!("reconcile.set_aside", self.write(change).await)
     }
+}
+
+fn is_recorded(attempts: &[Attempt], found: &Consumed) -> bool {
+    let seen = &found.inspected;
+    attempts.iter().any(|attempt| {
+        let envelope = &attempt.envelope;
+        envelope.hash == seen.hash
+            || envelope.inner_hash == Some(seen.hash)
+            || seen.inner_hash == Some(envelope.hash)
+    })
+}
+
+fn forgotten(found: &Consumed) -> String {
+    let (hash, pair) = (found.inspected.hash, found.inspected.pair);
+    let Pair { account, sequence } = pair;
+    format!(
+        "{hash} used sequence {sequence} of {account} in the treasury's name, and nobody recorded it"
+    )
 }

@@ -50,6 +50,9 @@ impl Reconciler {
         &self,
         after: Option<SubmissionId>,
     ) -> Result<(Option<SubmissionId>, usize), ReconcileError> {
+        if self.ledger.memory().await?.refusal().is_some() {
+            return Ok((after, 0));
+        }
         let rows = self.ledger.indeterminate(after, BATCH).await?;
         let last = rows.last().map(|(row, _)| row.id);
         let mut settled = 0;

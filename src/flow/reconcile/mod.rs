@@ -11,6 +11,7 @@ mod evidence;
 mod landed;
 mod late;
 mod look_up;
+mod memory;
 mod progress;
 mod scans;
 mod steps;
@@ -55,6 +56,7 @@ pub struct Reconciler {
     aside: Aside,
     scans: Scans,
     watchers: progress::Watchers,
+    compared: memory::Compared,
 }
 
 /// Bounds of the reconciler.
@@ -90,6 +92,9 @@ pub enum ReconcileError {
     /// The network did not answer.
     #[error("the network did not answer: {}", .0.code())]
     Network(Fault),
+    /// Nobody can tell what the ledger may have forgotten.
+    #[error("the ledger's memory: {0}")]
+    Memory(String),
 }
 
 impl From<Fault> for ReconcileError {
@@ -122,6 +127,7 @@ impl Reconciler {
             landed: tokio::sync::Mutex::default(),
             aside: Aside::default(),
             watchers: progress::Watchers::default(),
+            compared: memory::Compared::default(),
         }
     }
 
@@ -204,11 +210,17 @@ impl Reconciler {
         Ok(seen.ledger)
     }
 
-    /// One pass over the leases. What could not be done for some rows keeps none of the others waiting.
+    /// One pass over the leases. What could not be done for some rows keeps none of the others waiting. A ledger that was set
+    /// back is not passed over: nothing is decided by it.
     ///
     /// # Errors
     /// The ledger does not tell its leases.
     pub async fn pass(&self) -> Result<Report, ReconcileError> {
+        if !step!("reconcile.remembers", self.remembers().await)? {
+            // An account may have gone on since what they tell of: rows are settled by looking at both afterwards.
+            *self.landed.lock().await = Landings::default();
+            return Ok(Report::default());
+        }
         let leases = self.ledger.leases().await?;
         let mut report = Report {
             leases: leases.len(),

@@ -4,5 +4,7 @@ pub(super) mod api_key;
 pub(super) mod attempt;
 pub(super) mod channel;
 pub(super) mod log;
+pub(super) mod memory;
 pub(super) mod progress;
+pub(super) mod recovered;
 pub(super) mod submission;

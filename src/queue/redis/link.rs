@@ -20,8 +20,8 @@ use crate::queue::QueueError;
 /// How long a server may take for one answer. Above the stalls of a healthy server (saving, a slow disk).
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// How long making a connection may take.
-const CONNECTION_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long making a connection may take. A greeting is an answer too, and as slow as the server's others.
+const CONNECTION_TIMEOUT: Duration = RESPONSE_TIMEOUT;
 
 /// A connection to Redis. Its `Debug` shows no address, as that may hold a password.
 pub(super) struct Link {

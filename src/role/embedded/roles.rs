@@ -10,6 +10,7 @@ use crate::app::{self, StartError};
 use crate::config::EmbeddedConfig;
 use crate::flow::chain::Chain;
 use crate::flow::feed::Feed;
+use crate::flow::memory::Watch;
 use crate::flow::reconcile::Reconciler;
 use crate::flow::send::{SendDelays, Sender};
 use crate::flow::submit::Submitter;
@@ -48,7 +49,14 @@ pub(super) async fn start(
     let (queue, nudge, jobs) = (Queue::memory(), Arc::new(Notify::new()), Jobs::default());
     let sender = Arc::new(ground.sender());
     let reconciler = ground.reconciler(Arc::clone(&sender), treasury.clone());
+    let identity = ground.identity(&treasury);
     let submitter = ground.submitter(sender, treasury, channels)?;
+    let watch = Watch::new(
+        ground.ledger.clone(),
+        queue.clone(),
+        ground.rpc.clone(),
+        identity,
+    );
     let parts = ground.api(&queue, Arc::clone(&nudge), &jobs, loops);
     let (listener, url) = probes::listen("API", bind).await?;
     api::serve(parts, listener, loops);
@@ -57,7 +65,7 @@ pub(super) async fn start(
     let feeding = Feed::new(ground.ledger.clone(), queue.clone(), feeding);
     let stop = loops.stop_token();
     // Lanes in memory wake a worker only when there is something to do, so it may lie still.
-    let working = worker::work(queue, submitter, concurrency, jobs, stop);
+    let working = worker::work(queue, watch, submitter, concurrency, jobs, stop);
     loops.serve("worker", working);
     reconciler::start(reconciler, Arc::clone(&nudge), loops);
     feed(feeding, nudge, loops);

@@ -52,10 +52,10 @@ pub struct Consumed {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer {
+pub(super) struct Answer {
     #[serde(deserialize_with = "list")]
-    transactions: Vec<Item>,
-    latest_ledger: u32,
+    pub(super) transactions: Vec<Item>,
+    pub(super) latest_ledger: u32,
     #[serde(default, deserialize_with = "optional_number")]
     latest_ledger_close_timestamp: Option<u64>,
     oldest_ledger: u32,
@@ -73,10 +73,10 @@ impl nodes::Answer for Answer {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Item {
+pub(super) struct Item {
     status: String,
-    ledger: u32,
-    envelope_xdr: String,
+    pub(super) ledger: u32,
+    pub(super) envelope_xdr: String,
     result_xdr: Option<String>,
 }
 
@@ -91,20 +91,20 @@ enum Verdict {
 }
 
 /// Pages through transactions, from a ledger on.
-struct Pages {
+pub(super) struct Pages {
     position: Value,
     limit: usize,
 }
 
 impl Pages {
-    fn from(ledger: u32) -> Self {
+    pub(super) fn from(ledger: u32) -> Self {
         Self {
             position: json!({ "startLedger": ledger }),
             limit: PAGE_TRANSACTIONS,
         }
     }
 
-    async fn next(&mut self, rpc: &Rpc) -> Result<Answer, Fault> {
+    pub(super) async fn next(&mut self, rpc: &Rpc) -> Result<Answer, Fault> {
         loop {
             let mut params = self.position.clone();
             params["pagination"]["limit"] = json!(self.limit);
@@ -231,7 +231,7 @@ impl Rpc {
     }
 }
 
-fn consumed(item: &Item, inspected: Inspected) -> Consumed {
+pub(super) fn consumed(item: &Item, inspected: Inspected) -> Consumed {
     Consumed {
         inspected,
         ledger: item.ledger,
@@ -240,7 +240,7 @@ fn consumed(item: &Item, inspected: Inspected) -> Consumed {
 }
 
 /// A transaction that failed for its sequence or its account is in the ledger without having used the pair.
-fn uses_sequence(item: &Item) -> bool {
+pub(super) fn uses_sequence(item: &Item) -> bool {
     let failure = item
         .result_xdr
         .as_deref()
