@@ -272,4 +272,4 @@ pub fn alarm(failure: Failure) -> Alarm {
 
 #[cfg(test)]
 #[path = "classify_tests.rs"]
-mod tests;
+pub(super) mod tests;

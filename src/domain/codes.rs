@@ -190,6 +190,12 @@ mod tests {
         for code in PaymentCode::ALL {
             assert_eq!(PaymentCode::from_number(code.number()), Some(*code));
         }
+        for code in OpCode::ALL {
+            assert_eq!(OpCode::from_number(code.number()), Some(*code));
+        }
+        for code in CreateAccountCode::ALL {
+            assert_eq!(CreateAccountCode::from_number(code.number()), Some(*code));
+        }
         assert_eq!(
             TxCode::from_number(-13),
             None,

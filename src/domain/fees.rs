@@ -52,8 +52,9 @@ fn raised_bid(refused: RefusedBid, inner_fee: i64, ceiling: i64) -> Option<i64> 
     let rate = |fee: i64, operations: i64| fee / operations + i64::from(fee % operations > 0);
     let demanded =
         rate(refused.required, refused.operations.max(1)).max(rate(inner_fee, OPERATIONS));
-    let bid = demanded.saturating_mul(FEE_BUMP_OPERATIONS);
-    (bid <= ceiling).then_some(bid)
+    demanded
+        .checked_mul(FEE_BUMP_OPERATIONS)
+        .filter(|bid| *bid <= ceiling)
 }
 
 #[cfg(test)]
@@ -106,17 +107,73 @@ mod tests {
             ),
             None
         );
+    }
+
+    #[test]
+    fn a_first_bid_is_the_base_fee_within_the_ceiling() {
+        assert_eq!(first_bid(100, 100_000), 100);
         assert_eq!(first_bid(200_000, 100_000), 100_000);
+        assert_eq!(first_bid(i64::MAX, i64::MAX), i64::MAX);
+    }
+
+    #[test]
+    fn a_demand_that_no_number_meets_is_waited_for_whatever_the_ceiling() {
+        let refused = RefusedBid {
+            operations: 1,
+            required: i64::MAX,
+        };
+        assert_eq!(next_bid(refused, 100, None, i64::MAX), NextBid::Wait);
+    }
+
+    /// Fees of every size, the ends of the range among them.
+    fn fee() -> impl Strategy<Value = i64> {
+        prop_oneof![
+            1..100_000_i64,
+            i64::MAX / 2 - 2..=i64::MAX / 2 + 2,
+            1..=i64::MAX,
+            Just(i64::MAX)
+        ]
     }
 
     proptest! {
         #[test]
-        fn raised_bids_meet_the_demand_within_the_ceiling(required in 1_i64..1_000_000_000, operations in 1_i64..=2, inner in 0_i64..1_000_000, ceiling in 0_i64..10_000_000) {
-            if let Some(bid) = raised_bid(RefusedBid { operations, required }, inner, ceiling) {
-                prop_assert!(bid <= ceiling);
-                prop_assert!(bid * operations >= required * FEE_BUMP_OPERATIONS);
-                prop_assert!(bid >= inner * FEE_BUMP_OPERATIONS);
+        fn an_answer_to_a_refusal_meets_the_demand_within_the_ceiling(
+            required in prop_oneof![fee(), any::<i64>()],
+            operations in 0_i64..=3,
+            inner in fee(),
+            highest in prop::option::of(fee()),
+            ceiling in fee(),
+        ) {
+            // In rates for each operation, multiplied out: a bump counts for two.
+            let (demanded, counted) = (i128::from(required), i128::from(operations.max(1)));
+            let meets = |bid: i64| {
+                i128::from(bid) * counted >= demanded * 2 && i128::from(bid) >= i128::from(inner) * 2
+            };
+            match next_bid(RefusedBid { operations, required }, inner, highest, ceiling) {
+                NextBid::Raise(bid) => {
+                    prop_assert!(bid <= ceiling && meets(bid));
+                    prop_assert!(!meets(bid - 2), "no more than rounding adds");
+                    prop_assert!(highest.is_none_or(|highest| highest < bid));
+                }
+                NextBid::Repeat => prop_assert!(highest.is_some_and(meets)),
+                NextBid::Wait => prop_assert!(!meets(ceiling - 1)),
             }
+        }
+
+        /// A node takes a bump in place of what it has of the pair for ten times its rate, and names the fee for that.
+        #[test]
+        fn a_bump_that_follows_the_refusal_takes_the_place_of_what_is_queued(
+            queued in 1_i64..1_000_000,
+            queued_operations in OPERATIONS..=FEE_BUMP_OPERATIONS,
+            inner in 1_i64..1_000_000,
+        ) {
+            let demanded = 10 * queued * FEE_BUMP_OPERATIONS;
+            let required = (demanded + queued_operations - 1) / queued_operations;
+            let refused = RefusedBid { operations: FEE_BUMP_OPERATIONS, required };
+            let NextBid::Raise(bid) = next_bid(refused, inner, None, i64::MAX) else {
+                return Err(TestCaseError::fail("there is room for it"));
+            };
+            prop_assert!(bid * queued_operations >= demanded);
         }
     }
 }

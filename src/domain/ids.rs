@@ -113,5 +113,22 @@ mod tests {
         let damaged = text.replacen('A', "B", 1);
         assert_eq!(damaged.parse::<AccountId>(), Err(BadAccount));
         assert_eq!("".parse::<AccountId>(), Err(BadAccount));
+        assert_eq!(format!("{account:?}"), text, "logs tell it as people do");
+    }
+
+    #[test]
+    fn hashes_and_submissions_are_written_as_they_are_read() {
+        let hash = TxHash([0xab; 32]);
+        let text = "ab".repeat(32);
+        assert_eq!(
+            (hash.to_string(), format!("{hash:?}")),
+            (text.clone(), text.clone())
+        );
+        assert_eq!(text.parse(), Ok(hash));
+        assert!(text[2..].parse::<TxHash>().is_err());
+        let id = "67e55044-10b1-426f-9247-bb680e5fe0c8";
+        let submission: SubmissionId = id.parse().expect("an id");
+        assert_eq!(submission.to_string(), id);
+        assert!("67e55044".parse::<SubmissionId>().is_err());
     }
 }

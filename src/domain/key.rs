@@ -216,7 +216,15 @@ mod tests {
             "k".repeat(256).parse::<IdempotencyKey>(),
             Err(BadName::TooLong(255))
         );
-        assert!("k".repeat(255).parse::<IdempotencyKey>().is_ok());
+        let longest = "k".repeat(255);
+        let (tenant, key) = names("acme", &longest);
+        assert_eq!((tenant.as_str(), key.as_str()), ("acme", longest.as_str()));
+        let longest = "t".repeat(64);
+        assert!(longest.parse::<Tenant>().is_ok());
+        assert_eq!(
+            format!("{longest}t").parse::<Tenant>(),
+            Err(BadName::TooLong(64))
+        );
     }
 
     #[test]
@@ -232,6 +240,12 @@ mod tests {
                 .is_ok()
         );
         assert_eq!(IdempotencyKey::derive("rent", "", "x"), Err(BadName::Empty));
+        let part = "p".repeat(255);
+        assert_ne!(key("rent", &part, "x"), key("rent", &part[1..], "x"));
+        assert_eq!(
+            IdempotencyKey::derive("rent", &format!("{part}p"), "x"),
+            Err(BadName::TooLong(255))
+        );
     }
 
     #[test]
@@ -244,13 +258,40 @@ mod tests {
         assert!(JobId::of(&acme, &key, 1).as_str().starts_with("tx:"));
     }
 
+    /// The chain and the ledger remember them: a version that derives others does not find what was paid before.
+    #[test]
+    fn what_derives_from_a_key_is_the_same_in_every_version() {
+        let (acme, key) = names("acme", "invoice-7");
+        assert_eq!(KeyTag::of(&acme, &key), KeyTag(0x752e_b24f_ca9f_bbcc));
+        let derived = IdempotencyKey::derive("rent", "7", "2026-01").expect("a key");
+        assert_eq!(
+            derived.as_str(),
+            "derived-c9b8b62ee764e86dffd7b119945b3ea427ccea599ad3a392616301b2619cb2cd"
+        );
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(hex::encode(Fingerprint::of(b"abc").0), abc);
+    }
+
     #[test]
     fn a_job_id_survives_the_round_trip_and_other_texts_do_not_parse() {
         let (acme, key) = names("acme", "invoice-7");
         let job = JobId::of(&acme, &key, 12);
         assert_eq!(job.as_str().parse(), Ok(job.clone()));
+        assert_eq!(job.to_string(), job.as_str());
         let ulid = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
-        for other in ["", "17", ulid, "tx:", "tx:ab.1", &job.as_str()[..35]] {
+        let damaged = job.as_str().replace("tx:3", "tx:g");
+        let (short, unnumbered) = (&job.as_str()[..35], format!("{}x", job.as_str()));
+        assert_ne!(damaged, job.as_str());
+        for other in [
+            "",
+            "17",
+            ulid,
+            "tx:",
+            "tx:ab.1",
+            short,
+            &damaged,
+            &unnumbered,
+        ] {
             assert_eq!(other.parse::<JobId>(), Err(BadJobId), "{other}");
         }
     }

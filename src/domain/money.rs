@@ -117,6 +117,7 @@ mod tests {
             ("+1", BadAmount::NotDecimal),
             (" 1", BadAmount::NotDecimal),
             ("1,5", BadAmount::NotDecimal),
+            ("1.+5", BadAmount::NotDecimal),
             ("NaN", BadAmount::NotDecimal),
             ("-", BadAmount::NotDecimal),
             ("-1", BadAmount::NotPositive),

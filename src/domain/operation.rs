@@ -256,6 +256,37 @@ mod tests {
         let issued: Asset = format!("USDC:{account}").parse().expect("an asset");
         assert_eq!(issued.to_string(), format!("USDC:{account}"));
         assert_eq!("native".parse(), Ok(Asset::Native));
+        assert_eq!(Asset::Native.to_string(), "native");
+        let Asset::Issued { code, .. } = issued else {
+            panic!("it has an issuer");
+        };
+        assert_eq!(code.as_str(), "USDC");
+        assert_eq!("".parse::<Destination>(), Err(BadDestination));
+    }
+
+    #[test]
+    fn an_operation_tells_its_kind_and_its_memo() {
+        let account = AccountId([3; 32]);
+        let amount = Amount::from_units(1).expect("positive");
+        let text = MemoText::new("rent").expect("short");
+        assert_eq!(text.as_str(), "rent");
+        let payment = Operation::Payment(Payment {
+            destination: account.to_string().parse().expect("an account"),
+            asset: Asset::Native,
+            amount,
+            memo: Some(Memo::Text(text.clone())),
+        });
+        let creation = Operation::CreateAccount(CreateAccount {
+            destination: account,
+            starting_balance: amount,
+            memo: Some(Memo::Id(7)),
+        });
+        assert_eq!(payment.memo(), Some(&Memo::Text(text)));
+        assert_eq!(creation.memo(), Some(&Memo::Id(7)));
+        let kinds = [payment.kind(), creation.kind()];
+        assert_eq!(kinds, OperationKind::ALL);
+        let names = OperationKind::ALL.map(OperationKind::as_str);
+        assert_eq!(names, ["payment", "create_account"]);
     }
 
     #[test]
@@ -269,6 +300,7 @@ mod tests {
             &format!(":{issuer}"),
             &format!("TOOLONGTOOLONG:{issuer}"),
             &format!("US-C:{issuer}"),
+            "USDC:GABC",
         ] {
             assert_eq!(text.parse::<Asset>(), Err(BadAsset), "{text}");
         }

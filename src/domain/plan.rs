@@ -135,7 +135,7 @@ fn unused(held: &Held, expired: bool, gap: Gap, closed: u64) -> Step {
         && held
             .max_times
             .iter()
-            .any(|max_time| closed + SEND_MARGIN_S < *max_time);
+            .any(|max_time| closed.saturating_add(SEND_MARGIN_S) < *max_time);
     match &held.sending {
         Sending::Idle => Step::Wait,
         Sending::Stopped(cause) if expired => Step::Dead(cause.clone(), gap),

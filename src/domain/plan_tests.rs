@@ -2,7 +2,6 @@ use super::*;
 use crate::domain::classify::Class;
 use crate::domain::codes::{OpFailure, PaymentCode};
 use crate::domain::ids::AccountId;
-use proptest::prelude::*;
 
 const SEQ: i64 = 100;
 
@@ -208,23 +207,30 @@ fn an_outcome_is_looked_for_until_every_envelope_has_long_expired() {
     assert!(looked_long_enough(&row, 1101 + LOOKING_S));
 }
 
-proptest! {
-    /// Whatever else holds: death needs an unused sequence and a ledger past every `max_time`.
-    #[test]
-    fn death_is_never_declared_without_proof(
-        sequence in SEQ - 3..SEQ + 3,
-        closed in 900_u64..1200,
-        max_times in prop::collection::vec(900_u64..1200, 1..4),
-        kind in 0..4,
-    ) {
-        let sending = match kind {
-            0 => Sending::Waiting,
-            1 => Sending::ResendDue,
-            2 => Sending::RaiseDue { required: 5 },
-            _ => Sending::Stopped(terminal()),
-        };
-        let step = assess(&held(sending, &max_times), at(sequence), closed);
-        let proven = sequence < SEQ && max_times.iter().all(|max_time| *max_time < closed);
-        prop_assert_eq!(matches!(step, Step::Dead(..)), proven);
+#[test]
+fn an_outcome_is_told_to_the_row_and_to_staff() {
+    let cause = failure_cause(Failure::Tx(TxCode::InternalError));
+    let failed = Outcome::Failed(cause.clone());
+    let table = [
+        (Outcome::Succeeded, Event::Succeeded, None),
+        (
+            Outcome::EffectMissing,
+            Event::EffectMissing,
+            Some("effect_missing"),
+        ),
+        (failed, Event::LedgerFailed(cause), Some("txINTERNAL_ERROR")),
+    ];
+    for (outcome, event, code) in table {
+        assert_eq!(outcome.code(), code);
+        assert_eq!(outcome.into_event(), event);
     }
 }
+
+#[test]
+fn an_account_tells_its_sequence_if_it_exists() {
+    assert_eq!(at(SEQ).sequence(), Some(SEQ));
+    assert_eq!(AccountState::Absent.sequence(), None);
+}
+
+#[path = "plan_properties.rs"]
+mod properties;

@@ -43,3 +43,23 @@ impl Priority {
             .find(|priority| priority.rank() == rank)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows keep the rank, and SQL orders by it.
+    #[test]
+    fn the_more_urgent_has_the_smaller_rank_and_each_rank_one_priority() {
+        assert_eq!(Priority::ALL.map(Priority::rank), [0, 1, 2]);
+        assert_eq!(
+            Priority::ALL.map(Priority::as_str),
+            ["CRITICAL", "NORMAL", "LOW"]
+        );
+        for priority in Priority::ALL {
+            assert_eq!(Priority::from_rank(priority.rank()), Some(priority));
+        }
+        assert_eq!(Priority::from_rank(-1), None);
+        assert_eq!(Priority::from_rank(3), None);
+    }
+}

@@ -96,6 +96,70 @@ fn a_row_without_an_envelope_blocks_those_above_it() {
     assert!(!Sequences::blocks(6, [6]));
 }
 
+/// What may be known of an account, the ends of the range among it.
+fn anything_known() -> impl Strategy<Value = Sequences> {
+    let near = |next: i64| next.saturating_sub(3)..=next.saturating_add(6);
+    let next = prop_oneof![4 => 5_i64..50, 1 => i64::MAX - 5..=i64::MAX, 1 => 1_i64..=i64::MAX - 9];
+    next.prop_flat_map(move |next| {
+        let held = prop::collection::btree_set(near(next), 0..6);
+        (held, prop::option::of(near(next))).prop_map(move |(held, chain)| Sequences {
+            next,
+            held,
+            chain,
+        })
+    })
+}
+
+proptest! {
+    /// Handing out and admitting agree: what goes next is the lowest that is admitted, and there is none where none is.
+    #[test]
+    fn what_goes_next_is_the_lowest_that_is_admitted(known in anything_known(), depth in 0_u32..6) {
+        let end = known.next.saturating_add(8);
+        let lowest = (known.next.saturating_sub(4)..=end).find(|it| known.admit(*it, depth).is_ok());
+        let next = match known.allocate(depth) {
+            Allocation::Gap(gap) => {
+                let behind = known.held.iter().any(|held| *held > gap);
+                prop_assert!(behind || known.chain.is_some_and(|chain| chain >= gap));
+                Some(gap)
+            }
+            Allocation::Fresh { after, last } => {
+                prop_assert!(known.held.iter().chain(&known.chain).all(|it| *it <= after));
+                let fresh = (after + 1)..=last;
+                prop_assert!(fresh.clone().count() <= depth as usize);
+                for sequence in fresh {
+                    prop_assert_eq!(known.admit(sequence, depth), Ok(()));
+                }
+                prop_assert!(known.admit(last + 1, depth).is_err());
+                Some(after + 1)
+            }
+            Allocation::Full => None,
+        };
+        prop_assert_eq!(next, lowest);
+    }
+
+    #[test]
+    fn nothing_is_admitted_that_is_used_held_or_too_far_ahead(
+        known in anything_known(), sequence in any::<i64>(), off in -4_i64..9, near in any::<bool>(), depth in 0_u32..6,
+    ) {
+        let sequence = if near { known.next.saturating_add(off) } else { sequence };
+        let ahead = i128::from(sequence) - i128::from(known.next);
+        let expected = if ahead < 0 {
+            Err(Refusal::Used)
+        } else if known.held.contains(&sequence) {
+            Err(Refusal::Held)
+        } else if ahead >= i128::from(depth) {
+            Err(Refusal::Ahead)
+        } else {
+            Ok(())
+        };
+        // The very last number of all is never reached.
+        let reachable = i128::from(known.next) + i128::from(depth) <= i128::from(i64::MAX);
+        if reachable || expected.is_err() {
+            prop_assert_eq!(known.admit(sequence, depth), expected);
+        }
+    }
+}
+
 /// What happens to an account that submissions share.
 #[derive(Clone, Copy, Debug)]
 enum Happening {

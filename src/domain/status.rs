@@ -130,3 +130,58 @@ impl Category {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows keep these names, and callers compare them: another spelling would orphan both.
+    #[test]
+    fn states_verdicts_and_categories_keep_their_names() {
+        assert_eq!(
+            Status::ALL.map(Status::as_str),
+            [
+                "pending",
+                "building",
+                "submitted",
+                "confirming",
+                "confirmed",
+                "failed",
+                "cancelled",
+                "simulated"
+            ]
+        );
+        assert_eq!(
+            Verdict::ALL.map(Verdict::as_str),
+            [
+                "PENDING",
+                "SUCCESS",
+                "FAILED",
+                "EXPIRED",
+                "CANCELLED",
+                "INDETERMINATE"
+            ]
+        );
+        assert_eq!(
+            Category::ALL.map(Category::as_str),
+            ["transient_exhausted", "terminal", "effect_missing"]
+        );
+    }
+
+    #[test]
+    fn pollers_stop_at_the_four_states_that_end() {
+        let ended: Vec<_> = Status::ALL
+            .into_iter()
+            .filter(|status| status.is_terminal())
+            .collect();
+        assert_eq!(
+            ended,
+            [
+                Status::Confirmed,
+                Status::Failed,
+                Status::Cancelled,
+                Status::Simulated
+            ]
+        );
+    }
+}

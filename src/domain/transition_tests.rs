@@ -266,30 +266,58 @@ fn what_may_have_moved_money_is_never_requeued() {
     );
 }
 
-proptest! {
-    /// Any history of reported events keeps the invariants that the rest of the service relies on.
-    #[test]
-    fn invariants_hold_along_every_history(picks in prop::collection::vec(0_usize..100, 0..60)) {
-        let all = events();
-        let mut row = State::ACCEPTED;
-        let mut succeeded = false;
-        for pick in picks {
-            let event = &all[pick % all.len()];
-            let Ok(after) = next(&row, event, BUDGET) else { continue };
-            prop_assert!(!succeeded || row.status.is_terminal());
-            if after.pair == PairFate::Lease {
-                prop_assert!(after.state.holds_pair);
-            }
-            if matches!(after.pair, PairFate::Spent | PairFate::Unused | PairFate::Reseed | PairFate::Quarantine) {
-                prop_assert!(row.holds_pair && !after.state.holds_pair, "a pair is given back by its holder, once");
-            }
-            row = after.state;
-            succeeded |= row.verdict == Verdict::Success;
-            prop_assert!(!(row.status.is_terminal() && row.holds_pair));
-            prop_assert!(!matches!(row.status, Status::Building) || row.holds_pair);
-            let alive = matches!(row.status, Status::Submitted | Status::Confirming);
-            prop_assert!(!alive || row.holds_pair || row.verdict == Verdict::Indeterminate);
-            prop_assert!(row.transient_failures <= BUDGET.transient_failures);
+#[test]
+fn an_idle_pair_that_was_used_starts_the_row_over_unless_its_user_was_ours() {
+    let row = State {
+        holds_pair: true,
+        ..state(Status::Pending)
+    };
+    let table = [
+        (Consumer::Foreign, Status::Pending, PairFate::Quarantine),
+        (Consumer::Unknown, Status::Pending, PairFate::Spent),
+        (Consumer::Ours, Status::Submitted, PairFate::Spent),
+    ];
+    for (consumer, status, pair) in table {
+        let event = Event::IdlePairConsumed(consumer);
+        for row in [row, state(Status::Building)] {
+            let after = next(&row, &event, BUDGET).expect("legal");
+            assert_eq!((after.state.status, after.pair), (status, pair));
+            let held_for_staff = after.state.verdict == Verdict::Indeterminate;
+            assert_eq!(held_for_staff, consumer == Consumer::Ours);
         }
+        let without = state(Status::Pending);
+        assert!(next(&without, &event, BUDGET).is_err(), "it has no pair");
     }
 }
+
+#[test]
+fn staff_are_called_for_what_is_wrong_beyond_one_submission() {
+    let alarming: Vec<_> = events()
+        .iter()
+        .filter(|event| event.is_alarming())
+        .map(Event::as_str)
+        .collect();
+    assert_eq!(
+        alarming,
+        [
+            "effect_missing",
+            "consumed_by_foreign",
+            "consumer_beyond_reach",
+            "idle_pair_consumed",
+            "idle_pair_consumed",
+            "idle_pair_consumed",
+        ]
+    );
+}
+
+#[test]
+fn an_illegal_event_names_itself_and_where_the_row_stands() {
+    let illegal = next(&state(Status::Cancelled), &Event::Claimed, BUDGET).expect_err("it ended");
+    assert_eq!(
+        illegal.to_string(),
+        "event claimed is illegal for a submission that is cancelled"
+    );
+}
+
+#[path = "transition_properties.rs"]
+mod properties;
