@@ -9,6 +9,8 @@ use crate::chance::Chance;
 pub struct Mood {
     /// Calls that go wrong.
     pub trouble: u64,
+    /// Sends, of those that go wrong, that one node takes and another one refuses.
+    pub refused: u64,
     /// Calls of one method that are held back until a later step.
     pub held: u64,
     /// Which method: what hangs early keeps later calls from being made.
@@ -20,6 +22,7 @@ pub struct Mood {
 impl Mood {
     pub const CALM: Self = Self {
         trouble: 0,
+        refused: 100,
         held: 0,
         holds: "",
         index_lags: false,
@@ -31,6 +34,11 @@ impl Mood {
 pub enum Fate {
     /// It is answered, perhaps wrongly.
     Answered(Option<Fault>),
+    /// A proxy asked two nodes: one took the envelope, and the other, whose queue is full, refuses it.
+    TakenAndRefused {
+        /// Fee in stroops that the other one asks for.
+        asks: i64,
+    },
     /// Its request is under way until a later step.
     RequestHeld,
     /// It was done, and its answer is under way until a later step.
@@ -52,11 +60,14 @@ impl Fate {
             let ledgers = ledgers(&mut chance);
             return Self::Answered(Some(Fault::IndexLag { ledgers }));
         }
-        Self::Answered(
-            chance
-                .permille(mood.trouble)
-                .then(|| trouble(method, &mut chance)),
-        )
+        if !chance.permille(mood.trouble) {
+            return Self::Answered(None);
+        }
+        if method == "sendTransaction" && chance.permille(mood.refused) {
+            let asks = *chance.pick(&[200, 900, 9_000]);
+            return Self::TakenAndRefused { asks };
+        }
+        Self::Answered(Some(trouble(method, &mut chance)))
     }
 }
 
