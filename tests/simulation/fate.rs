@@ -15,6 +15,8 @@ pub struct Mood {
     pub held: u64,
     /// Which method: what hangs early keeps later calls from being made.
     pub holds: &'static str,
+    /// Whether accounts are told at once and as they are, or not at all.
+    pub in_time: bool,
     /// Whether the node's index of transactions and events is behind its ledgers.
     pub index_lags: bool,
 }
@@ -22,9 +24,10 @@ pub struct Mood {
 impl Mood {
     pub const CALM: Self = Self {
         trouble: 0,
-        refused: 100,
+        refused: 150,
         held: 0,
         holds: "",
+        in_time: false,
         index_lags: false,
     };
 }
@@ -34,10 +37,10 @@ impl Mood {
 pub enum Fate {
     /// It is answered, perhaps wrongly.
     Answered(Option<Fault>),
-    /// A proxy asked two nodes: one took the envelope, and the other, whose queue is full, refuses it.
+    /// A proxy asked two nodes: one took the envelope, and the other one refuses it.
     TakenAndRefused {
-        /// Fee in stroops that the other one asks for.
-        asks: i64,
+        /// Fee in stroops that a full queue asks for. Without it that node is behind, and refuses the sequence.
+        asks: Option<i64>,
     },
     /// Its request is under way until a later step.
     RequestHeld,
@@ -48,6 +51,11 @@ pub enum Fate {
 impl Fate {
     /// Of a call of that method.
     pub fn of(mood: Mood, method: &str, mut chance: Chance) -> Self {
+        if method == "getLedgerEntries" && mood.in_time {
+            let lost = chance.permille(mood.trouble);
+            let fault = lost.then(|| Fault::AnswerLostBeforeAccept(loss(&mut chance)));
+            return Self::Answered(fault);
+        }
         if method == mood.holds && chance.permille(mood.held) {
             return if chance.permille(500) {
                 Self::RequestHeld
@@ -64,7 +72,7 @@ impl Fate {
             return Self::Answered(None);
         }
         if method == "sendTransaction" && chance.permille(mood.refused) {
-            let asks = *chance.pick(&[200, 900, 9_000]);
+            let asks = *chance.pick(&[None, None, Some(200), Some(900)]);
             return Self::TakenAndRefused { asks };
         }
         Self::Answered(Some(trouble(method, &mut chance)))

@@ -176,13 +176,16 @@ impl Shared {
     }
 
     /// The envelope is taken, and the answer is of a node that has not.
-    fn refuse(&self, request: &[u8], asks: i64) -> Body {
+    fn refuse(&self, request: &[u8], asks: Option<i64>) -> Body {
         let Body::Answer(mut answer) = self.answer(request, None) else {
             panic!("a node answers");
         };
         let refusal = TransactionResult {
-            fee_charged: asks,
-            result: TransactionResultResult::TxInsufficientFee,
+            fee_charged: asks.unwrap_or(0),
+            result: match asks {
+                Some(_) => TransactionResultResult::TxInsufficientFee,
+                None => TransactionResultResult::TxBadSeq,
+            },
             ext: TransactionResultExt::V0,
         };
         answer["result"]["status"] = "ERROR".into();
