@@ -11,7 +11,7 @@ use crate::domain::classify::{Cause, Class, Refusal, SendAnswer};
 use crate::domain::codes::{Failure, TxCode};
 use crate::domain::plan::AccountState;
 use crate::domain::submission::{Event, Gap};
-use crate::ledger::planted::BUMPS_MOVE_NOTHING;
+use crate::ledger::planted::{BUMPS_MOVE_NOTHING, GAPS_ARE_SKIPPED};
 use crate::ledger::{Attempt, Change, Ledger, LedgerError, Submission};
 use crate::stellar::rpc::Seen;
 
@@ -42,11 +42,15 @@ pub enum Bug {
     BumpMovesNoVersion,
     /// Every hash of a row settles it, those of its older pairs too.
     OlderPairSettles,
+    /// Whoever is told that its sequence is wrong takes the one that comes next.
+    ReseededOnBadSequence,
+    /// A shared account goes on after a sequence that was given back unused.
+    GapIsSkipped,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::RebuiltOnTimeout,
         Self::LocalClockExpires,
         Self::NotFoundIsFailed,
@@ -59,6 +63,8 @@ impl Bug {
         Self::NotFoundIsForeign,
         Self::BumpMovesNoVersion,
         Self::OlderPairSettles,
+        Self::ReseededOnBadSequence,
+        Self::GapIsSkipped,
     ];
 }
 
@@ -73,6 +79,7 @@ pub fn plant(bug: Option<Bug>) {
     *PLANTED.lock().unwrap_or_else(PoisonError::into_inner) = bug;
     let moves_nothing = bug == Some(Bug::BumpMovesNoVersion);
     BUMPS_MOVE_NOTHING.store(moves_nothing, Ordering::Relaxed);
+    GAPS_ARE_SKIPPED.store(bug == Some(Bug::GapIsSkipped), Ordering::Relaxed);
 }
 
 pub(super) fn planted() -> Option<Bug> {
@@ -86,17 +93,20 @@ pub(super) async fn after_send(
     answer: &SendAnswer,
     change: Change,
 ) -> Result<Change, LedgerError> {
-    let low_bid = matches!(
-        answer,
+    let refusal = match answer {
         SendAnswer::Refused(Refusal {
-            failure: Failure::Tx(TxCode::InsufficientFee),
+            failure: Failure::Tx(code),
             ..
-        })
-    );
+        }) => Some(*code),
+        _ => None,
+    };
+    let low_bid = refusal == Some(TxCode::InsufficientFee);
+    let bad_sequence = refusal == Some(TxCode::BadSeq);
     Ok(match (planted(), answer) {
         (Some(Bug::RebuiltOnTimeout), SendAnswer::Unknown(_)) => start_over(row, 1),
         (Some(Bug::LeaseFreedOnTimeout), SendAnswer::Unknown(_)) => start_over(row, 0),
         (Some(Bug::BumpOfANewInner), _) if low_bid => start_over(row, 1),
+        (Some(Bug::ReseededOnBadSequence), _) if bad_sequence => start_over(row, 1),
         (Some(Bug::BudgetIsProof), SendAnswer::Unknown(_)) if row.version.0 > PATIENCE => {
             failed(row)
         }

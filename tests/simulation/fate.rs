@@ -9,10 +9,14 @@ use crate::chance::Chance;
 pub struct Mood {
     /// Calls that go wrong.
     pub trouble: u64,
+    /// Sends, of those that go wrong, that one node takes and another one refuses.
+    pub refused: u64,
     /// Calls of one method that are held back until a later step.
     pub held: u64,
     /// Which method: what hangs early keeps later calls from being made.
     pub holds: &'static str,
+    /// Whether accounts are told at once and as they are, or not at all.
+    pub in_time: bool,
     /// Whether the node's index of transactions and events is behind its ledgers.
     pub index_lags: bool,
 }
@@ -20,8 +24,10 @@ pub struct Mood {
 impl Mood {
     pub const CALM: Self = Self {
         trouble: 0,
+        refused: 150,
         held: 0,
         holds: "",
+        in_time: false,
         index_lags: false,
     };
 }
@@ -31,6 +37,11 @@ impl Mood {
 pub enum Fate {
     /// It is answered, perhaps wrongly.
     Answered(Option<Fault>),
+    /// A proxy asked two nodes: one took the envelope, and the other one refuses it.
+    TakenAndRefused {
+        /// Fee in stroops that a full queue asks for. Without it that node is behind, and refuses the sequence.
+        asks: Option<i64>,
+    },
     /// Its request is under way until a later step.
     RequestHeld,
     /// It was done, and its answer is under way until a later step.
@@ -40,6 +51,11 @@ pub enum Fate {
 impl Fate {
     /// Of a call of that method.
     pub fn of(mood: Mood, method: &str, mut chance: Chance) -> Self {
+        if method == "getLedgerEntries" && mood.in_time {
+            let lost = chance.permille(mood.trouble);
+            let fault = lost.then(|| Fault::AnswerLostBeforeAccept(loss(&mut chance)));
+            return Self::Answered(fault);
+        }
         if method == mood.holds && chance.permille(mood.held) {
             return if chance.permille(500) {
                 Self::RequestHeld
@@ -52,11 +68,14 @@ impl Fate {
             let ledgers = ledgers(&mut chance);
             return Self::Answered(Some(Fault::IndexLag { ledgers }));
         }
-        Self::Answered(
-            chance
-                .permille(mood.trouble)
-                .then(|| trouble(method, &mut chance)),
-        )
+        if !chance.permille(mood.trouble) {
+            return Self::Answered(None);
+        }
+        if method == "sendTransaction" && chance.permille(mood.refused) {
+            let asks = *chance.pick(&[None, None, Some(200), Some(900)]);
+            return Self::TakenAndRefused { asks };
+        }
+        Self::Answered(Some(trouble(method, &mut chance)))
     }
 }
 

@@ -4,6 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde_json::Value;
+use stellar_xdr::{
+    Limits, TransactionResult, TransactionResultExt, TransactionResultResult, WriteXdr as _,
+};
 use tender::stellar::inspect::inspect;
 use tender::stellar::network::NetworkId;
 use tender_devnet::faults::{Fault, FaultPlan, Rule, When};
@@ -172,11 +175,30 @@ impl Shared {
         front.reply(request, None).body
     }
 
+    /// The envelope is taken, and the answer is of a node that has not.
+    fn refuse(&self, request: &[u8], asks: Option<i64>) -> Body {
+        let Body::Answer(mut answer) = self.answer(request, None) else {
+            panic!("a node answers");
+        };
+        let refusal = TransactionResult {
+            fee_charged: asks.unwrap_or(0),
+            result: match asks {
+                Some(_) => TransactionResultResult::TxInsufficientFee,
+                None => TransactionResultResult::TxBadSeq,
+            },
+            ext: TransactionResultExt::V0,
+        };
+        answer["result"]["status"] = "ERROR".into();
+        answer["result"]["errorResultXdr"] = refusal.to_xdr_base64(Limits::none()).unwrap().into();
+        Body::Answer(answer)
+    }
+
     /// `None`: nothing is ever said.
     async fn deal_with(&self, request: Vec<u8>) -> Option<Body> {
         let (name, fate) = self.begin(&request);
         let early = match fate {
             Fate::Answered(fault) => return Some(self.answer(&request, fault)),
+            Fate::TakenAndRefused { asks } => return Some(self.refuse(&request, asks)),
             Fate::RequestHeld => None,
             Fate::AnswerHeld => Some(self.answer(&request, None)),
         };

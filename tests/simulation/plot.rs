@@ -16,7 +16,6 @@ enum Beat {
     Leap,
     Close,
     LetGo,
-    Surge,
     Found,
     Requeue,
 }
@@ -34,6 +33,12 @@ const INDEX_LAGS: Mood = Mood {
     ..Mood::CALM
 };
 
+const REFUSED: Mood = Mood {
+    trouble: 1000,
+    refused: 1000,
+    ..Mood::CALM
+};
+
 /// A decision is made, and carried out after others have gone on.
 const LATE_DECISION: &[Beat] = &[
     Beat::Submit(hangs("sendTransaction")),
@@ -47,19 +52,12 @@ const LATE_DECISION: &[Beat] = &[
     Beat::Close,
 ];
 
-/// An envelope arrives after a surge in which it was thought to be refused.
-const LATE_ARRIVAL: &[Beat] = &[
-    Beat::Submit(hangs("sendTransaction")),
-    Beat::Surge,
-    Beat::Close,
-    Beat::Pass(Mood::CALM),
-    Beat::Pass(Mood::CALM),
+/// A node refuses what another one has taken.
+const TWO_NODES: &[Beat] = &[
+    Beat::Submit(REFUSED),
     Beat::Submit(Mood::CALM),
     Beat::Close,
-    Beat::Close,
-    Beat::Close,
-    Beat::LetGo,
-    Beat::LetGo,
+    Beat::Pass(Mood::CALM),
     Beat::Close,
 ];
 
@@ -85,7 +83,7 @@ impl World {
     pub fn next_of_plot(&mut self) -> Option<Step> {
         let ready = !self.view.with_status("pending").is_empty() && self.idle(Role::Worker);
         if ready && self.plot.0.is_empty() && self.chance.permille(self.leaning.stories) {
-            let stories = [LATE_DECISION, LATE_ARRIVAL, SECOND_TRY];
+            let stories = [LATE_DECISION, TWO_NODES, SECOND_TRY];
             let story = *self.chance.pick(&stories);
             self.plot.0.extend(story);
         }
@@ -113,7 +111,6 @@ impl World {
             Beat::Leap => Some(self.leap()),
             Beat::Close => Some(self.close()),
             Beat::LetGo if held => Some(self.let_go()),
-            Beat::Surge => Some(Step::Weather { surge: true }),
             Beat::Found if failed => Some(Step::Found),
             Beat::Requeue if failed => Some(self.requeue()),
             Beat::Submit(_) | Beat::Pass(_) | Beat::LetGo | Beat::Found | Beat::Requeue => None,

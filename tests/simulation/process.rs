@@ -18,6 +18,7 @@ use tokio::task::JoinHandle;
 use crate::fate::Mood;
 use crate::front::Front;
 use crate::net::{CLOSE_S, channel, treasury};
+use crate::shared::Shared;
 use crate::support::NEVER;
 
 /// Lifetime of an envelope.
@@ -34,6 +35,7 @@ pub struct Site {
     pub seed: u64,
     pub channels: u8,
     pub max_fee: i64,
+    pub shared: Option<Shared>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +84,9 @@ impl Process {
     /// Begins a step.
     pub fn in_step(&mut self, step: u64, mood: Mood) {
         self.held_before = self.front.held();
-        self.front.in_step(step, mood);
+        // Where a worker asks for accounts it looks at a clock.
+        let in_time = self.role == Role::Worker;
+        self.front.in_step(step, Mood { in_time, ..mood });
     }
 
     /// Lets the calls it waits for go on, or loses them.
@@ -210,6 +214,8 @@ fn parts(site: &Site, url: &str, chain: &Arc<Chain>) -> (Submitter, Reconciler) 
         acknowledged: Duration::ZERO,
     };
     let ledger = site.ledger.clone();
+    let shared = site.shared.as_ref();
+    let allocator = shared.map(|shared| shared.allocator(&ledger, &rpc, chain));
     let sender = Arc::new(Sender::new(ledger.clone(), rpc, Arc::clone(chain), delays));
     let identity = Identity {
         network: site.network.clone(),
@@ -228,6 +234,10 @@ fn parts(site: &Site, url: &str, chain: &Arc<Chain>) -> (Submitter, Reconciler) 
             confirmation_timeout_s: TIMEOUT_S,
         },
     );
+    let submitter = match allocator {
+        Some(allocator) => submitter.serialized_by(allocator),
+        None => submitter,
+    };
     let close = Duration::from_secs(CLOSE_S);
     let settings = ReconcileSettings {
         interval: close,

@@ -7,8 +7,16 @@ use crate::view::{Row, View};
 /// A promise was broken; which.
 pub type Broken = String;
 
+/// The channel accounts there are.
+#[derive(Clone, Copy, Debug)]
+pub struct Pool {
+    pub channels: i64,
+    /// Whether submissions share one of them, and lease none.
+    pub shared: bool,
+}
+
 /// What must hold at any moment.
-pub fn always(view: &View, keys: &[Key], effects: &Effects, pool: i64) -> Result<(), Broken> {
+pub fn always(view: &View, keys: &[Key], effects: &Effects, pool: Pool) -> Result<(), Broken> {
     for key in keys {
         let paid = effects.of(key.tag.0);
         if paid > 1 {
@@ -68,13 +76,14 @@ fn of_pairs(view: &View) -> Result<(), Broken> {
     Ok(())
 }
 
-fn of_the_pool(view: &View, pool: i64) -> Result<(), Broken> {
+fn of_the_pool(view: &View, pool: Pool) -> Result<(), Broken> {
     let sum: i64 = view.channels.values().sum();
     let leased = view.channels.get("leased").copied().unwrap_or(0);
     let held = view.rows.iter().filter(|row| row.held).count();
-    if sum != pool || usize::try_from(leased) != Ok(held) {
+    let leases = if pool.shared { 0 } else { held };
+    if sum != pool.channels || usize::try_from(leased) != Ok(leases) {
         return Err(format!(
-            "of {pool} channels there are {:?}, and {held} rows hold one",
+            "of {pool:?} there are {:?}, and {held} rows hold a pair",
             view.channels
         ));
     }
@@ -89,7 +98,7 @@ pub fn is_over(view: &View) -> bool {
 }
 
 /// What must hold when nothing happens any more.
-pub fn finally(view: &View, pool: i64) -> Result<(), Broken> {
+pub fn finally(view: &View, pool: Pool) -> Result<(), Broken> {
     if let Some(stuck) = view
         .rows
         .iter()
@@ -97,11 +106,14 @@ pub fn finally(view: &View, pool: i64) -> Result<(), Broken> {
     {
         return Err(format!("{} stays {} for ever", stuck.key, stuck.status));
     }
+    if let Some(row) = view.rows.iter().find(|row| row.held) {
+        return Err(format!("{} is over and holds its pair", row.key));
+    }
     let free = view.channels.get("free").copied().unwrap_or(0);
-    if free != pool {
+    if free != pool.channels {
         return Err(format!(
-            "{free} of {pool} channels are free at the end: {:?}",
-            view.channels
+            "{free} of {} channels are free at the end: {:?}",
+            pool.channels, view.channels
         ));
     }
     Ok(())

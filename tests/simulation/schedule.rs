@@ -2,6 +2,7 @@
 
 use crate::leaning::Kind;
 use crate::process::Role;
+use crate::view::Row;
 use crate::world::World;
 
 /// One step of a run.
@@ -56,7 +57,7 @@ impl World {
         let fresh = self.keys.iter().any(|key| key.id.is_none());
         let pending = rows.iter().any(|row| row.status == "pending");
         let failed = rows.iter().any(|row| row.status == "failed");
-        let indeterminate = rows.iter().any(|row| row.is_indeterminate());
+        let indeterminate = rows.iter().any(Row::is_indeterminate);
         let held = self.processes.iter().any(|one| one.front.held() > 0);
         let worker = self.idle(Role::Worker);
         let reconciler = self.idle(Role::Reconciler);

@@ -48,7 +48,11 @@ impl World {
                 format!("{told}: {}", self.keys[*at].asks())
             }
             Step::ClaimAndDie { key } => {
-                let claimed = self.site.ledger.claim(self.id(key)).await;
+                let (ledger, id) = (&self.site.ledger, self.id(key));
+                let claimed = match &self.site.shared {
+                    Some(shared) => shared.claim(ledger, id).await,
+                    None => ledger.claim(id).await.map(drop),
+                };
                 claimed.map_err(|error| error.to_string())?;
                 String::new()
             }

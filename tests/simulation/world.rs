@@ -1,6 +1,6 @@
 //! Everything of one run.
 
-use sea_orm::DatabaseConnection;
+use sea_orm::{ConnectionTrait as _, DatabaseConnection};
 use tender::domain::submission::Budget;
 use tender::stellar::network::NetworkId;
 use tender_devnet::config::NetworkConfig;
@@ -15,7 +15,8 @@ use crate::net::{FIRST_SEQUENCE, channel, initial_state};
 use crate::place::Place;
 use crate::plot::Plot;
 use crate::process::{Process, Role, Site};
-use crate::promises::{self, Broken};
+use crate::promises::{self, Broken, Pool};
+use crate::shared::Shared;
 use crate::support::PASSPHRASE;
 use crate::view::View;
 
@@ -52,6 +53,8 @@ impl World {
         };
         let channels = u8::try_from(chance.between(1, 2)).unwrap();
         let keys = usize::try_from(chance.between(2, 4)).unwrap();
+        let shared = Shared::any(seed);
+        let channels = if shared.is_some() { 1 } else { channels };
         let place = Place::new();
         let ledger = place.open(budget).await;
         let pool: Vec<_> = (0..channels)
@@ -65,6 +68,7 @@ impl World {
             seed,
             channels,
             max_fee: *chance.pick(&[150, 1_000, 10_000]),
+            shared,
         };
         let mut processes = Vec::new();
         for name in ["worker-a", "worker-b"] {
@@ -94,8 +98,11 @@ impl World {
         }
     }
 
-    pub fn pool(&self) -> i64 {
-        i64::from(self.site.channels)
+    pub fn pool(&self) -> Pool {
+        Pool {
+            channels: i64::from(self.site.channels),
+            shared: self.site.shared.is_some(),
+        }
     }
 
     pub fn closed_at(&self) -> u64 {
@@ -128,7 +135,6 @@ impl World {
     async fn order_channels(&self) {
         let sql = "UPDATE channel_accounts SET last_used_at = ";
         let sql = format!("{sql}{} WHERE last_used_at > 1000000", self.step);
-        use sea_orm::ConnectionTrait as _;
         self.db.execute_unprepared(&sql).await.unwrap();
     }
 }

@@ -52,4 +52,6 @@ zoo! {
     not_found_that_means_foreign_is_found: NotFoundIsForeign,
     a_bump_that_moves_no_version_is_found: BumpMovesNoVersion,
     an_older_pair_that_settles_is_found: OlderPairSettles,
+    a_sequence_that_is_reseeded_on_a_refusal_is_found: ReseededOnBadSequence,
+    a_gap_that_is_skipped_is_found: GapIsSkipped,
 }
