@@ -34,6 +34,13 @@ pub fn always(view: &View, keys: &[Key], effects: &Effects, pool: Pool) -> Resul
     of_the_pool(view, pool)
 }
 
+/// Nothing is forgotten here, so the service must not believe that anything was.
+pub fn of_memory(refusal: Option<String>) -> Result<(), Broken> {
+    refusal.map_or(Ok(()), |why| {
+        Err(format!("nothing is decided any more: {why}"))
+    })
+}
+
 fn of_row(row: &Row, paid: u32) -> Result<(), Broken> {
     let key = &row.key;
     match (row.status.as_str(), paid) {

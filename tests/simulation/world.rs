@@ -128,7 +128,9 @@ impl World {
         for row in &self.view.rows {
             self.trace.line(&row.told());
         }
-        promises::always(&self.view, &self.keys, &self.effects, self.pool())
+        promises::always(&self.view, &self.keys, &self.effects, self.pool())?;
+        let memory = self.site.ledger.memory().await.unwrap();
+        promises::of_memory(memory.refusal())
     }
 
     /// Channels that were used in one step have rested equally long, however fast the machine is.
