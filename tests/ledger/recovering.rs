@@ -75,7 +75,7 @@ async fn a_key_that_was_paid_is_not_claimed_whatever_the_strategy(bed: Bed) {
     let claim = bed.claim(other.id).await;
     let free = bed.channel(accounts[0]).await.next_sequence;
     assert_eq!(free, ON_CHAIN + 2);
-    assert!(claim.pair.sequence >= ON_CHAIN + 1);
+    assert!(claim.pair.sequence > ON_CHAIN);
 }
 
 async fn a_recovery_settles_rows_while_nobody_else_does(bed: Bed) {
