@@ -170,6 +170,10 @@ async fn each_step_of_a_recovery_is_taken_once_and_in_order(bed: Bed) {
     assert!(ledger.wait_until(epoch, 7).await.unwrap());
     assert!(!ledger.wait_until(epoch, 9).await.unwrap(), "set once");
     assert_eq!(memory(ledger).await.resume_after, Some(7));
+    is_held_and_reopened(ledger, epoch).await;
+}
+
+async fn is_held_and_reopened(ledger: &Ledger, epoch: i64) {
     assert!(ledger.hold(epoch, "unknown").await.unwrap());
     let held = memory(ledger).await;
     assert_eq!(held.refusal().as_deref(), Some("unknown"));
