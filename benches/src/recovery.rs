@@ -139,47 +139,56 @@ async fn run(
     };
     let (from, paid) = after.ok_or("ledgers close")?;
     let keys = flow.finish(payer).await?;
+    let wait = closes.of(from - 1).map_or(0, |closed| closed - ended);
     let (doubled, missing) = Effects::look(payer).await?.compare(&keys)?;
-    let per_ledger = number(before) / f64::from(WINDOW);
-    report.note(
-        format!("{name}: payments per ledger before"),
-        "1/ledger",
-        &[per_ledger],
-    );
-    let share = 100.0 * number(paid) / number(before);
-    report.judge(
-        format!("{name}: as many after"),
-        "%",
-        &[share],
-        Goal::AtLeast(98.0),
-    );
-    let wait = closes
-        .of(from - 1)
-        .map_or(0, |closed| closed - ended)
-        .max(0);
-    let wait = Duration::from_millis(wait.cast_unsigned()).as_secs_f64();
-    report.note(format!("{name}: from its end until then"), "s", &[wait]);
-    report.note(
-        format!("{name}: payments asked for"),
-        "payments",
-        &[number(keys.len())],
-    );
-    report.judge(
-        format!("{name}: doubled"),
-        "payments",
-        &[number(doubled)],
-        Goal::AtMost(0.0),
-    );
-    report.judge(
-        format!("{name}: missing"),
-        "payments",
-        &[number(missing)],
-        Goal::AtMost(0.0),
-    );
+    Found {
+        before,
+        after: paid,
+        wait: Duration::from_millis(u64::try_from(wait).unwrap_or(0)),
+        keys: keys.len(),
+        doubled,
+        missing,
+    }
+    .tell(report, name);
     for (role, mut process) in deployment.processes {
         if !process.is_running() {
             return Err(format!("the {role} ended").into());
         }
     }
     Ok(())
+}
+
+/// What came of an outage.
+struct Found {
+    /// Payments in the window before it, and in the one after it.
+    before: usize,
+    after: usize,
+    /// From its end to the start of that window; nothing if it had begun by then.
+    wait: Duration,
+    /// Payments in all, those that took effect more than once, and those that did not.
+    keys: usize,
+    doubled: usize,
+    missing: usize,
+}
+
+impl Found {
+    fn tell(&self, report: &mut Report, name: &str) {
+        let title = format!("{name}: payments per ledger before");
+        report.note(
+            title,
+            "1/ledger",
+            &[number(self.before) / f64::from(WINDOW)],
+        );
+        let share = 100.0 * number(self.after) / number(self.before);
+        let title = format!("{name}: as many after");
+        report.judge(title, "%", &[share], Goal::AtLeast(98.0));
+        let title = format!("{name}: from its end until then");
+        report.note(title, "s", &[self.wait.as_secs_f64()]);
+        let title = format!("{name}: payments accepted");
+        report.note(title, "payments", &[number(self.keys)]);
+        for (what, count) in [("doubled", self.doubled), ("missing", self.missing)] {
+            let title = format!("{name}: {what}");
+            report.judge(title, "payments", &[number(count)], Goal::AtMost(0.0));
+        }
+    }
 }

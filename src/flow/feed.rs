@@ -12,8 +12,8 @@ use super::memory::{self, NoticeError, Told};
 use crate::ledger::{Ledger, LedgerError};
 use crate::queue::{Job, Pushed, Queue, QueueError};
 
-/// Shortest sleep until a row is due. Those that follow each other more closely go together.
-const SHORTEST_SLEEP: Duration = Duration::from_millis(50);
+/// Shortest pause until a row is due. Those that follow each other more closely go together.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 
 /// Moves due rows from the ledger to the queue.
 pub struct Feed {
@@ -113,7 +113,7 @@ impl Feed {
         if let Err(error) = &next_due {
             tracing::debug!(%error, "the ledger does not tell what is due next");
         }
-        until_next(self.settings.period, next_due.ok().flatten())
+        pause(self.settings.period, next_due.ok().flatten())
     }
 
     /// Runs until cancelled: on every nudge, whenever a row is due that was put off, and on a period in case a nudge got
@@ -136,9 +136,9 @@ impl Feed {
     }
 }
 
-/// The sleep before the next round.
-fn until_next(period: Duration, next_due: Option<Duration>) -> Duration {
-    next_due.map_or(period, |due| due.max(SHORTEST_SLEEP).min(period))
+/// The time until the next round.
+fn pause(period: Duration, next_due: Option<Duration>) -> Duration {
+    next_due.map_or(period, |due| due.max(SHORTEST_PAUSE).min(period))
 }
 
 #[cfg(test)]
@@ -158,7 +158,7 @@ mod tests {
             (Some(0), 50),
         ];
         for (next_due, expected) in rows {
-            let slept = until_next(millis(1_000), next_due.map(millis));
+            let slept = pause(millis(1_000), next_due.map(millis));
             assert_eq!(slept, millis(expected), "{next_due:?}");
         }
     }
