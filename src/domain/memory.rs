@@ -54,7 +54,7 @@ pub struct Mark {
 /// that of a ledger that was read after the stop was committed.
 #[must_use]
 pub fn resume_after(closed: u64) -> u64 {
-    closed + LONGEST_WINDOW_MS / 1_000 + SLACK_S
+    closed.saturating_add(LONGEST_WINDOW_MS / 1_000 + SLACK_S)
 }
 
 /// The sequences of a range that were not seen, as ranges.
@@ -111,6 +111,7 @@ mod tests {
     #[test]
     fn nothing_is_identified_before_the_longest_window_is_over() {
         assert_eq!(resume_after(1_000), 1_000 + 600 + 60);
+        assert_eq!(resume_after(u64::MAX), u64::MAX, "a time that cannot be");
     }
 
     #[test]
@@ -120,6 +121,15 @@ mod tests {
         assert!(
             mark(1, 1) > mark(0, 9),
             "after a recovery the log is shorter"
+        );
+    }
+
+    /// The ledger keeps them: a state under another name would be none.
+    #[test]
+    fn states_keep_their_names() {
+        assert_eq!(
+            MemoryState::ALL.map(MemoryState::as_str),
+            ["open", "lost", "held"]
         );
     }
 

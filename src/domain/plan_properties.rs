@@ -78,7 +78,7 @@ fn sending_after(decision: SendDecision) -> Sending {
 proptest! {
     /// Death needs an unused sequence and a ledger past every `max_time`; so does giving up on an account that is gone.
     #[test]
-    fn nothing_is_over_before_every_max_time_and_then_it_is(
+    fn death_is_never_declared_without_proof(
         held in pairs(), account in accounts(), closed in times(),
     ) {
         let over = held.sending != Sending::Idle && expired(&held, closed);

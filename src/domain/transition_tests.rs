@@ -306,6 +306,8 @@ fn staff_are_called_for_what_is_wrong_beyond_one_submission() {
             "idle_pair_consumed",
             "idle_pair_consumed",
             "idle_pair_consumed",
+            "recovered_otherwise",
+            "recovered_otherwise",
         ]
     );
 }
