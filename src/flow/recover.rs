@@ -73,7 +73,7 @@ impl Identify<'_> {
         let Some(until) = memory.resume_after else {
             let until = resume_after(now);
             let (epoch, ledger) = (memory.mark.epoch, self.ledger);
-            step!("memory.wait", ledger.wait_until(epoch, until).await)?;
+            ledger.wait_until(epoch, until).await?;
             return Ok(Err((now, until)));
         };
         Ok(if now > until {
@@ -109,10 +109,7 @@ impl Identify<'_> {
         let mut survey = self.survey(&known, chain, others).await?;
         let mut found = survey.found.clone();
         found.extend(accept_unknown(&mut survey, accepted, reason));
-        step!(
-            "recover.note",
-            self.ledger.note_recovered(epoch, found).await
-        )?;
+        self.ledger.note_recovered(epoch, found).await?;
         if !self.settle(epoch, &survey).await? {
             return Ok(Recovery::Overtaken);
         }
@@ -121,13 +118,11 @@ impl Identify<'_> {
             return Ok(Recovery::Held(survey));
         }
         self.close_up(epoch, &survey).await?;
-        Ok(
-            if step!("recover.reopen", self.ledger.reopen(epoch).await)? {
-                Recovery::Reopened(survey)
-            } else {
-                Recovery::Overtaken
-            },
-        )
+        Ok(if self.ledger.reopen(epoch).await? {
+            Recovery::Reopened(survey)
+        } else {
+            Recovery::Overtaken
+        })
     }
 
     /// Reopens a ledger that has forgotten nothing after all, once the window is over; otherwise holds it for staff.
@@ -144,7 +139,7 @@ impl Identify<'_> {
             return self.hold(memory, &survey).await;
         }
         self.close_up(memory.mark.epoch, &survey).await?;
-        if step!("memory.reopen", self.ledger.reopen(memory.mark.epoch).await)? {
+        if self.ledger.reopen(memory.mark.epoch).await? {
             tracing::warn!("the ledger knows all that the network has applied: it decides again");
         }
         Ok(())
@@ -155,10 +150,7 @@ impl Identify<'_> {
         let reason = format!(
             "{unknown} transactions of channel accounts are unknown to the ledger: run `tender recover`"
         );
-        if step!(
-            "memory.hold",
-            self.ledger.hold(memory.mark.epoch, &reason).await
-        )? {
+        if self.ledger.hold(memory.mark.epoch, &reason).await? {
             tracing::error!(
                 reason,
                 "nothing is sent or decided until staff have recovered them"
@@ -204,10 +196,7 @@ impl Identify<'_> {
     async fn apply(&self, epoch: i64, changes: Vec<Change>) -> Result<bool, SurveyError> {
         for change in changes {
             let (id, event) = (change.id, change.event.as_str());
-            let applied = step!(
-                "recover.apply",
-                self.ledger.apply_recovered(epoch, vec![change]).await
-            )?;
+            let applied = self.ledger.apply_recovered(epoch, vec![change]).await?;
             match applied.as_slice() {
                 [Applied::Done(row)] => {
                     tracing::info!(submission = %id, event, status = row.state.status.as_str(), "recovered");
@@ -232,10 +221,7 @@ impl Identify<'_> {
             if held.contains(&account) || channel.next_sequence > seq_num {
                 continue;
             }
-            step!(
-                "recover.go_on",
-                self.ledger.go_on_behind(epoch, account, seq_num).await
-            )?;
+            self.ledger.go_on_behind(epoch, account, seq_num).await?;
             let foreign = survey.found.iter().find(|found| {
                 found.pair.account == account && found.kind == RecoveredKind::Foreign
             });

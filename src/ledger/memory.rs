@@ -306,7 +306,7 @@ async fn adopt(tx: &DatabaseTransaction, witness: String) -> Result<(), LedgerEr
     let adopt = Entity::update_many()
         .filter(Expr::cust("id = 1 AND witness IS NULL"))
         .col_expr(Column::Witness, Expr::val(witness));
-    step!("memory.adopt", adopt.exec(tx).await)?;
+    adopt.exec(tx).await?;
     Ok(())
 }
 
@@ -344,7 +344,7 @@ async fn stop(tx: &DatabaseTransaction, seen: Mark, reason: String) -> Result<bo
             Column::Epoch,
             Expr::val(memory.mark.epoch.max(seen.epoch) + 1),
         );
-    step!("memory.stop", stop.exec(tx).await)?;
+    stop.exec(tx).await?;
     Ok(true)
 }
 
@@ -354,6 +354,6 @@ async fn move_from(
     update: UpdateMany<Entity>,
 ) -> Result<bool, LedgerError> {
     let update = update.filter(Column::Epoch.eq(epoch));
-    let done = step!("memory.move", update.exec(tx).await)?;
+    let done = update.exec(tx).await?;
     Ok(done.rows_affected == 1)
 }

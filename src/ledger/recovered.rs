@@ -78,7 +78,7 @@ impl Ledger {
                     .filter(C::State.ne(ChannelState::Leased.as_str()))
                     .filter(C::NextSequence.lt(next))
                     .col_expr(C::NextSequence, Expr::val(next));
-                step!("recover.go_on", update.exec(at.tx).await)?;
+                update.exec(at.tx).await?;
                 Ok(())
             }
             .boxed()
@@ -181,7 +181,7 @@ async fn insert(tx: &DatabaseTransaction, found: &Recovered) -> Result<(), Ledge
                 .do_nothing()
                 .to_owned(),
         );
-    step!("recover.insert", tx.execute(&insert).await)?;
+    tx.execute(&insert).await?;
     Ok(())
 }
 
