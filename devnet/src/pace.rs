@@ -12,7 +12,7 @@ const WALL_CLOCK_INTERVAL: Duration = Duration::from_secs(1);
 /// the wall clock says, beginning at the start ledger's; so time in such a network may run ahead or behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// Only when [`DevNode::close_ledger`] is called.
+    /// Only when [`DevNode::close_ledger`](crate::node::DevNode::close_ledger) is called.
     ByHand,
     /// Whenever this much time is over.
     Every(Duration),

@@ -2,6 +2,7 @@
 //! a file ends up with another witness, or with an older one.
 
 use std::os::unix::fs::MetadataExt as _;
+use std::time::UNIX_EPOCH;
 
 use sea_orm::sea_query::Expr;
 use sea_orm::{ConnectionTrait, DbBackend};
@@ -35,5 +36,10 @@ pub(super) fn of(db: &impl ConnectionTrait, told: String) -> Result<String, Ledg
     // A process that has the old file open goes on writing into nothing when another one takes its place.
     let file = std::fs::metadata(&told)
         .map_err(|error| LedgerError::Unavailable(format!("the ledger's file: {error}")))?;
-    Ok(format!("{}:{}", file.dev(), file.ino()))
+    // A number may be used again for another file, and that of the device changes with how it is mounted. Where the file
+    // system does not tell when a file was made, its number has to do.
+    let made = file.created().ok();
+    let made = made.and_then(|made| made.duration_since(UNIX_EPOCH).ok());
+    let made = made.map_or(0, |made| made.as_nanos());
+    Ok(format!("{}:{made}", file.ino()))
 }
