@@ -15,7 +15,7 @@ pub async fn measure(report: &mut Report) -> Outcome<()> {
     for channels in [10, 20, 50, 90] {
         let deployment = Deployment::start(&servers, channels).await?;
         let payer = &deployment.payer;
-        let memory = servers.redis.memory();
+        let (memory, marks) = (servers.redis.memory(), servers.redis.key_count());
         let closes = Closes::watch(&deployment.node);
         let before = Costs::now(&deployment)?;
         let posted = crowd::post_and_wait(payer).await?;
@@ -31,8 +31,8 @@ pub async fn measure(report: &mut Report) -> Outcome<()> {
         if channels == 50 {
             memories(report, &deployment, &before, &after);
             let kept = servers.redis.memory().saturating_sub(memory);
-            let keys = servers.redis.key_count();
-            let name = format!("Redis keys after {PAYMENTS} payments");
+            let keys = servers.redis.key_count().saturating_sub(marks);
+            let name = format!("Redis keys left by {PAYMENTS} payments");
             report.judge(name, "keys", &[count(keys)?], Goal::AtMost(0.0));
             let name = "Redis memory kept per finished payment";
             report.note(name, "bytes", &[count(kept)? / number(PAYMENTS)]);
