@@ -5,6 +5,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use tender::domain::ids::AccountId;
 use tender_devnet::faults::FaultPlan;
+use tender_devnet::rpc::Method::GetLedgerEntries;
 
 use crate::client::Payment;
 use crate::deployment::Deployment;
@@ -162,6 +163,14 @@ impl Scene<'_> {
         }));
     }
 
+    fn reads_of_accounts(&self) -> u64 {
+        let calls = self.deployment.node.calls();
+        calls
+            .get(GetLedgerEntries.name())
+            .copied()
+            .unwrap_or_default()
+    }
+
     /// A worker that cannot sign for the channel it leased.
     fn no_key(&mut self) {
         for point in both("submit.give_back") {
@@ -182,9 +191,18 @@ impl Scene<'_> {
             for race in 0.. {
                 self.push();
                 self.jobs_wait();
-                self.deployment.redis.pause();
+                // Before it starts it asks Redis, and then the network, which is slow to answer.
+                let asked = self.reads_of_accounts();
+                self.deployment.node.set_faults(weather::slow_accounts());
                 let mut process = self.stage.armed(&["worker"], &point, 0).start();
+                self.stage
+                    .wait(until("a look at the pool", PATIENCE, async || {
+                        let reads = self.reads_of_accounts();
+                        when(reads > asked, reads)
+                    }));
+                self.deployment.redis.pause();
                 process.wait_for_line("worker starts");
+                self.deployment.node.set_faults(FaultPlan::none());
                 process.log().wait_for_news(MOMENT);
                 process.wait(MOMENT);
                 let pid = Pid::from_raw(process.id()).expect("a process id");

@@ -5,7 +5,7 @@ use tender_devnet::faults::{
 };
 use tender_devnet::rpc::Method;
 
-use Method::{GetEvents, GetTransaction, GetTransactions, SendTransaction};
+use Method::{GetEvents, GetLedgerEntries, GetTransaction, GetTransactions, SendTransaction};
 
 /// Losses, lies by omission, delays and bad ledgers, each now and then; some envelopes never arrive, so that they die.
 pub fn storm(seed: u64) -> FaultPlan {
@@ -71,6 +71,15 @@ pub fn slow_sends() -> FaultPlan {
     plan(Rule::call(
         Fault::Slow { ms: 250 },
         &[SendTransaction],
+        When::Always,
+    ))
+}
+
+/// Reads of accounts are slow, so that a process that starts is waited for there.
+pub fn slow_accounts() -> FaultPlan {
+    plan(Rule::call(
+        Fault::Slow { ms: 1_000 },
+        &[GetLedgerEntries],
         When::Always,
     ))
 }

@@ -12,6 +12,10 @@ use crate::ledger::{Attempt, Change, Lease, Submission};
 use crate::stellar::effect::Effect;
 use crate::stellar::rpc::Consumed;
 
+/// How many ledgers are read for the consumer of a pair that nothing was sent for, when later sequences are used too:
+/// passes look at every pair, so it was not used long ago.
+const LOOK_BACK: u32 = 1_000;
+
 /// Who used a pair, as far as ledgers were read for it.
 enum Identified {
     /// A transaction that is ours by hash.
@@ -22,8 +26,8 @@ enum Identified {
     Foreign(Box<Consumed>),
     /// None was seen, though it may still be: an index lags, a node did not answer, or ledgers are still being read.
     NotYet,
-    /// None was seen, and no node's history reaches back to it; the oldest ledger of them all, if they were asked.
-    BeyondReach(Option<u32>),
+    /// None was seen, and no node's history reaches back to it; the oldest ledger of them all.
+    BeyondReach(u32),
 }
 
 impl Reconciler {
@@ -51,7 +55,7 @@ impl Reconciler {
             Identified::Foreign(found) => self.set_aside(lease, snapshot, &found).await,
             Identified::NotYet => self.keep_looking(lease, snapshot).await,
             Identified::BeyondReach(oldest) => {
-                self.give_up(lease, snapshot, "consumer_beyond_reach", oldest)
+                self.give_up(lease, snapshot, "consumer_beyond_reach", Some(oldest))
                     .await
             }
         }
@@ -73,12 +77,11 @@ impl Reconciler {
         // Envelopes that were proven dead are asked about too: a proof is only as good as the node that gave it.
         let mut attempts = self.ledger.attempts(row.id).await?;
         attempts.retain(|attempt| attempt.envelope.pair == lease.pair);
-        let identified = match at_ledger {
-            Some(ledger) => self.consumer_of(row, &attempts, (ledger, ledger)).await?,
-            // Later sequences are used too, and none of them was handed out.
-            None => Identified::BeyondReach(None),
-        };
-        let (consumer, found) = match identified {
+        let range = at_ledger.map_or_else(
+            || (idle_since(&attempts, snapshot.ledger), snapshot.ledger),
+            |ledger| (ledger, ledger),
+        );
+        let (consumer, found) = match self.consumer_of(row, &attempts, range).await? {
             Identified::Ours(found) => (Consumer::Ours, found.inspected.hash),
             Identified::Foreign(found) => (Consumer::Foreign, found.inspected.hash),
             Identified::Forgotten(found) => return self.has_forgotten(&forgotten(&found)).await,
@@ -123,7 +126,7 @@ impl Reconciler {
             }
             Scanned::Found(found) => Identified::Foreign(found),
             Scanned::NotYet => Identified::NotYet,
-            Scanned::BeyondReach(oldest) => Identified::BeyondReach(Some(oldest)),
+            Scanned::BeyondReach(oldest) => Identified::BeyondReach(oldest),
         })
     }
 
@@ -196,6 +199,13 @@ fn is_recorded(attempts: &[Attempt], found: &Consumed) -> bool {
             || envelope.inner_hash == Some(seen.hash)
             || seen.inner_hash == Some(envelope.hash)
     })
+}
+
+/// The first ledger that may hold the consumer of a pair that had nothing alive.
+fn idle_since(attempts: &[Attempt], now: u32) -> u32 {
+    let sent = attempts.iter().map(|attempt| attempt.sent_after_ledger);
+    let since = sent.min().unwrap_or(now.saturating_sub(LOOK_BACK));
+    since + 1
 }
 
 fn forgotten(found: &Consumed) -> String {
