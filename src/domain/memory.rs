@@ -6,8 +6,9 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
+use super::classify::Cause;
 use super::status::{Category, Status, Verdict};
-use super::submission::{Due, Next, Paid, PairFate, PairUse, State};
+use super::submission::{Consumer, Due, Event, Gap, Next, Paid, PairFate, PairUse, State};
 
 /// Longest life of an envelope that any configuration may allow, in milliseconds. Compiled in: after a restore, the
 /// settings of envelopes that may still be alive are not known.
@@ -37,6 +38,35 @@ impl MemoryState {
             Self::Open => "open",
             Self::Lost => "lost",
             Self::Held => "held",
+        }
+    }
+}
+
+/// What a forgotten transaction was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveredKind {
+    /// A payment of one of our keys.
+    Paid,
+    /// One of our keys' that failed in its ledger: nothing was paid by it.
+    Failed,
+    /// Not in the treasury's name.
+    Foreign,
+    /// Nobody knows. Staff decided to go on all the same.
+    Accepted,
+}
+
+impl RecoveredKind {
+    /// All kinds.
+    pub const ALL: [Self; 4] = [Self::Paid, Self::Failed, Self::Foreign, Self::Accepted];
+
+    /// The name in the ledger.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Paid => "paid",
+            Self::Failed => "failed",
+            Self::Foreign => "foreign",
+            Self::Accepted => "accepted",
         }
     }
 }
@@ -74,6 +104,31 @@ pub fn gaps(range: RangeInclusive<i64>, seen: &BTreeSet<i64>) -> Vec<RangeInclus
         gaps.push(next..=*range.end());
     }
     gaps
+}
+
+/// What befalls a row in that status whose pair was used by a transaction that the ledger had forgotten, and that did not
+/// pay the row's key.
+#[must_use]
+pub fn of_holder(status: Status, used_by: RecoveredKind) -> Option<Event> {
+    let idle = match status {
+        Status::Pending | Status::Building => true,
+        Status::Submitted | Status::Confirming => false,
+        Status::Confirmed | Status::Failed | Status::Cancelled | Status::Simulated => return None,
+    };
+    match (used_by, idle) {
+        // The reconciler sees it too, and knows what to do.
+        (RecoveredKind::Foreign, _) => None,
+        // Its own envelopes can never be applied any more.
+        (RecoveredKind::Paid | RecoveredKind::Failed, false) => {
+            Some(Event::ProvenDead(Cause::expired(), Gap::Below))
+        }
+        (RecoveredKind::Paid | RecoveredKind::Failed, true) => {
+            Some(Event::IdlePairConsumed(Consumer::Unknown))
+        }
+        // It may have been this very key: that is for staff to find out.
+        (RecoveredKind::Accepted, false) => Some(Event::ConsumerBeyondReach),
+        (RecoveredKind::Accepted, true) => Some(Event::IdlePairConsumed(Consumer::Ours)),
+    }
 }
 
 /// What a row becomes whose key was paid by a transaction that the ledger had forgotten: wherever it stood by the memory
@@ -131,6 +186,33 @@ mod tests {
             MemoryState::ALL.map(MemoryState::as_str),
             ["open", "lost", "held"]
         );
+    }
+
+    #[test]
+    fn whoever_held_a_pair_that_something_forgotten_used_goes_on_only_where_that_is_known() {
+        use RecoveredKind::{Accepted, Failed, Foreign, Paid};
+        let dead = || Event::ProvenDead(Cause::expired(), Gap::Below);
+        for idle in [Status::Pending, Status::Building] {
+            for known in [Paid, Failed] {
+                let event = Event::IdlePairConsumed(Consumer::Unknown);
+                assert_eq!(of_holder(idle, known), Some(event));
+            }
+            let event = Event::IdlePairConsumed(Consumer::Ours);
+            assert_eq!(of_holder(idle, Accepted), Some(event));
+            assert_eq!(of_holder(idle, Foreign), None);
+        }
+        for in_flight in [Status::Submitted, Status::Confirming] {
+            assert_eq!(of_holder(in_flight, Paid), Some(dead()));
+            assert_eq!(of_holder(in_flight, Failed), Some(dead()));
+            let event = Event::ConsumerBeyondReach;
+            assert_eq!(of_holder(in_flight, Accepted), Some(event));
+            assert_eq!(of_holder(in_flight, Foreign), None);
+        }
+        for end in [Status::Confirmed, Status::Failed, Status::Cancelled] {
+            for kind in RecoveredKind::ALL {
+                assert_eq!(of_holder(end, kind), None);
+            }
+        }
     }
 
     #[test]

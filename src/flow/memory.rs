@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::chain::Chain;
-use super::recover::{Identify, Sighted, SurveyError};
+use super::recover::{Identify, Sighted, SurveyError, Whose};
 use crate::domain::ids::{AccountId, Pair, TxHash};
 use crate::domain::plan::AccountState;
 use crate::ledger::{ChannelState, Ledger, LedgerError, Memory};
@@ -170,10 +170,10 @@ async fn judge(
         None => Sighted::BeyondReach,
     };
     let forgotten = match sighted {
-        Sighted::Forgotten => true,
+        Sighted::Seen(Whose::Forgotten) => true,
         Sighted::BeyondReach => !unknown.is_empty(),
         Sighted::NotSeen => return Err(SurveyError::NotTold.into()),
-        Sighted::Recorded | Sighted::Foreign(_) => {
+        Sighted::Seen(Whose::Recorded | Whose::Foreign(_)) => {
             unknown.remove(&seq_num);
             parts.has_forgotten_any(account, &unknown).await?
         }
@@ -183,7 +183,7 @@ async fn judge(
             "channel account {account} is at sequence {seq_num} on the network, further than the ledger knows of"
         );
         stop(parts.ledger, &reason).await?;
-    } else if let Sighted::Foreign(hash) = sighted {
+    } else if let Sighted::Seen(Whose::Foreign(hash)) = sighted {
         set_aside(parts.ledger, last, hash).await?;
     }
     Ok(())

@@ -16,19 +16,16 @@ use serde_json::{Value, json};
 use super::accept;
 use super::chain::Chain;
 use super::memory;
-use crate::domain::classify::Cause;
 use crate::domain::ids::{AccountId, Pair};
-use crate::domain::memory::{MemoryState, resume_after};
+use crate::domain::memory::{MemoryState, RecoveredKind, of_holder, resume_after};
 use crate::domain::plan::AccountState;
-use crate::domain::submission::{Consumer, Event, Gap, Paid, PairUse, Status};
-use crate::ledger::{
-    Applied, Change, ChannelState, Lease, Memory, Recovered, RecoveredKind, Submission,
-};
+use crate::domain::submission::{Event, Paid, PairUse, Status};
+use crate::ledger::{Applied, Change, ChannelState, Lease, Memory, Recovered, Submission};
 use crate::stellar::effect;
 use crate::stellar::keyring::Identity;
 use crate::stellar::rpc::Consumed;
 
-pub(super) use sight::Sighted;
+pub(super) use sight::{Sighted, Whose};
 pub use survey::{Identify, Survey, SurveyError, Unexplained};
 
 /// What a recovery came to.
@@ -209,10 +206,12 @@ impl Identify<'_> {
         Ok(true)
     }
 
-    /// Free accounts go on behind what is known to be used; those that somebody else has used are set aside.
+    /// Free accounts go on behind what is known to be used; those that somebody else has used are set aside. By what is
+    /// kept of them: a run that was killed may have found it.
     async fn close_up(&self, epoch: i64, survey: &Survey) -> Result<(), SurveyError> {
         let leases = self.ledger.leases().await?;
         let held: HashSet<_> = leases.iter().map(|lease| lease.pair.account).collect();
+        let recovered = self.ledger.recovered().await?;
         for channel in self.ledger.channels().await? {
             let account = channel.account;
             let Some(seq_num) = survey.seq_nums.get(&account).copied() else {
@@ -221,17 +220,18 @@ impl Identify<'_> {
             if held.contains(&account) || channel.next_sequence > seq_num {
                 continue;
             }
-            self.ledger.go_on_behind(epoch, account, seq_num).await?;
-            let foreign = survey.found.iter().find(|found| {
-                found.pair.account == account && found.kind == RecoveredKind::Foreign
+            let foreign = recovered.iter().find(|it| {
+                it.kind == RecoveredKind::Foreign
+                    && it.pair.account == account
+                    && it.pair.sequence >= channel.next_sequence
             });
             if let Some(foreign) = foreign.filter(|_| channel.state == ChannelState::Free) {
-                let reason = format!(
-                    "sequence {} was used by somebody else",
-                    foreign.pair.sequence
-                );
+                let sequence = foreign.pair.sequence;
+                let reason = format!("sequence {sequence} was used by somebody else");
                 self.ledger.quarantine(account, &reason).await?;
             }
+            // Last: an account that went on is not looked at again.
+            self.ledger.go_on_behind(epoch, account, seq_num).await?;
         }
         Ok(())
     }
@@ -293,25 +293,7 @@ pub(super) fn settled_by(
 /// A row whose pair was used by a transaction that the ledger had forgotten, and that did not pay the row's key.
 fn given_up(lease: &Lease, by: &Recovered, survey: &Survey) -> Option<Change> {
     let row = &lease.submission;
-    let idle = match row.state.status {
-        Status::Pending | Status::Building => true,
-        Status::Submitted | Status::Confirming => false,
-        Status::Confirmed | Status::Failed | Status::Cancelled | Status::Simulated => return None,
-    };
-    let event = match (by.kind, idle) {
-        // The reconciler sees it too, and knows what to do.
-        (RecoveredKind::Foreign, _) => return None,
-        // Its own envelopes can never be applied any more.
-        (RecoveredKind::Paid | RecoveredKind::Failed, false) => {
-            Event::ProvenDead(Cause::expired(), Gap::Below)
-        }
-        (RecoveredKind::Paid | RecoveredKind::Failed, true) => {
-            Event::IdlePairConsumed(Consumer::Unknown)
-        }
-        // It may have been this very key: that is for staff to find out.
-        (RecoveredKind::Accepted, false) => Event::ConsumerBeyondReach,
-        (RecoveredKind::Accepted, true) => Event::IdlePairConsumed(Consumer::Ours),
-    };
+    let event = of_holder(row.state.status, by.kind)?;
     Some(Change {
         evidence: Some(by.evidence.clone()),
         account: survey.state(lease.pair.account),

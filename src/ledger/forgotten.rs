@@ -4,35 +4,7 @@ use serde_json::Value;
 
 use crate::domain::ids::{Pair, TxHash};
 use crate::domain::key::KeyTag;
-
-/// What a forgotten transaction was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RecoveredKind {
-    /// A payment of one of our keys.
-    Paid,
-    /// One of our keys' that failed in its ledger: nothing was paid by it.
-    Failed,
-    /// Not in the treasury's name.
-    Foreign,
-    /// Nobody knows. Staff decided to go on all the same.
-    Accepted,
-}
-
-impl RecoveredKind {
-    /// All kinds.
-    pub const ALL: [Self; 4] = [Self::Paid, Self::Failed, Self::Foreign, Self::Accepted];
-
-    /// The name in the ledger.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Paid => "paid",
-            Self::Failed => "failed",
-            Self::Foreign => "foreign",
-            Self::Accepted => "accepted",
-        }
-    }
-}
+use crate::domain::memory::RecoveredKind;
 
 /// The transaction that used a pair, though the ledger knew nothing of it.
 #[derive(Clone, Debug, PartialEq)]

@@ -215,8 +215,8 @@ async fn admit<'a>(
     if let Some(reason) = refused {
         return Err(LedgerError::MemoryLost(reason));
     }
-    if let Witnessed::New(witness) = witness {
-        adopt(tx, witness).await?;
+    if witness.new {
+        adopt(tx, witness.live).await?;
     }
     // What others committed; SQLite shows what is written under the same commit too, and that may yet be undone.
     if tx.get_database_backend() == DbBackend::Postgres {
@@ -242,11 +242,11 @@ pub(super) async fn tells(tx: &DatabaseTransaction) -> Result<bool, LedgerError>
 }
 
 /// Who the database says that it is.
-enum Witnessed {
-    /// The same as ever, or another one: then there is a doubt.
-    Known,
-    /// It was not noted yet.
-    New(String),
+struct Witnessed {
+    /// Its witness now.
+    live: String,
+    /// Whether none was noted yet.
+    new: bool,
 }
 
 async fn read(db: &impl ConnectionTrait, seen: Mark) -> Result<(Memory, Witnessed), LedgerError> {
@@ -263,21 +263,18 @@ async fn read(db: &impl ConnectionTrait, seen: Mark) -> Result<(Memory, Witnesse
         epoch: model.epoch,
         line: line.unwrap_or(0),
     };
-    let (witnessed, moved) = match &model.witness {
-        None => (Witnessed::New(live), None),
-        Some(known) if *known == live => (Witnessed::Known, None),
-        Some(known) => {
-            let moved = format!("the database is another one: it was {known} and is {live} now");
-            (Witnessed::Known, Some(moved))
-        }
-    };
+    let moved = model.witness.as_ref().filter(|known| **known != live);
+    let moved =
+        moved.map(|known| format!("the database is another one: it was {known} and is {live} now"));
+    let new = model.witness.is_none();
     let short = (mark < seen).then(|| {
         format!(
             "the transition log ends at line {} of epoch {}, but line {} of epoch {} was seen before",
             mark.line, mark.epoch, seen.line, seen.epoch
         )
     });
-    Ok((memory(model, mark, moved.or(short))?, witnessed))
+    let memory = memory(model, mark, moved.or(short))?;
+    Ok((memory, Witnessed { live, new }))
 }
 
 fn memory(model: Model, mark: Mark, doubt: Option<String>) -> Result<Memory, LedgerError> {
@@ -313,7 +310,7 @@ async fn adopt(tx: &DatabaseTransaction, witness: String) -> Result<(), LedgerEr
 async fn stop(tx: &DatabaseTransaction, seen: Mark, reason: String) -> Result<bool, LedgerError> {
     // Of those who notice at the same time one stops.
     Entity::find_by_id(ROW).lock_exclusive().one(tx).await?;
-    let (memory, _) = read(tx, seen).await?;
+    let (memory, witness) = read(tx, seen).await?;
     if memory.state != MemoryState::Open && memory.doubt.is_none() {
         return Ok(false);
     }
@@ -323,11 +320,6 @@ async fn stop(tx: &DatabaseTransaction, seen: Mark, reason: String) -> Result<bo
         (Some(before), Some(now)) => Some(before.min(now)),
         (before, now) => before.or(now),
     };
-    let query = Entity::find_by_id(ROW)
-        .select_only()
-        .expr_as(witness::expression(tx), "told");
-    let told = tx.query_one(&query.into_query()).await?;
-    let told = told.ok_or_else(|| LedgerError::Corrupt("ledger_memory has no row".to_owned()))?;
     let stop = Entity::update_many()
         .filter(Expr::cust("id = 1"))
         .col_expr(Column::State, Expr::val(MemoryState::Lost.as_str()))
@@ -335,10 +327,7 @@ async fn stop(tx: &DatabaseTransaction, seen: Mark, reason: String) -> Result<bo
         .col_expr(Column::Since, clock::now(tx))
         .col_expr(Column::ResumeAfter, Expr::val(None::<i64>))
         .col_expr(Column::ReadFrom, Expr::val(read_from))
-        .col_expr(
-            Column::Witness,
-            Expr::val(witness::of(tx, told.try_get("", "told")?)?),
-        )
+        .col_expr(Column::Witness, Expr::val(witness.live))
         // Above all that was ever seen, so that the older memory raises no doubt twice.
         .col_expr(
             Column::Epoch,

@@ -42,7 +42,7 @@ pub mod types;
 mod witness;
 mod writer;
 
-pub use forgotten::{Recovered, RecoveredKind};
+pub use forgotten::Recovered;
 pub use keys::{ApiKey, NewKey};
 pub use list::{BadCursor, Cursor, ListFilter};
 pub use memory::Memory;

@@ -8,13 +8,14 @@ use sea_orm::{
 
 use super::entity::recovered::{Column, Entity, Model};
 use super::entity::{attempt, channel, submission};
-use super::forgotten::{Recovered, RecoveredKind};
+use super::forgotten::Recovered;
 use super::memory::Gate;
 use super::transition::apply_each;
 use super::types::{Applied, Attempt, Change, ChannelState, LedgerError, Submission};
 use super::{Ledger, clock, row};
 use crate::domain::ids::{AccountId, Pair};
 use crate::domain::key::KeyTag;
+use crate::domain::memory::RecoveredKind;
 
 /// Rows asked for at once.
 const BATCH: usize = 500;

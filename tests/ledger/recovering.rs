@@ -3,9 +3,10 @@
 use serde_json::json;
 use tender::domain::ids::{AccountId, Pair, TxHash};
 use tender::domain::key::KeyTag;
+use tender::domain::memory::RecoveredKind;
 use tender::domain::submission::{Event, Paid, PairUse, Status, Verdict};
 use tender::ledger::{
-    Applied, Change, ClaimOutcome, LedgerError, Recovered, RecoveredKind, Serialized, Submission,
+    Applied, Change, ClaimOutcome, LedgerError, Recovered, Serialized, Submission,
 };
 
 use crate::bed::{Bed, ON_CHAIN, done};

@@ -2,6 +2,7 @@
 
 use tender::domain::ids::Pair;
 use tender::domain::key::KeyTag;
+use tender::domain::memory::MemoryState;
 use tender::domain::operation::Asset;
 use tender::domain::submission::{Status, Verdict};
 use tender::ledger::{ChannelState, Submission};
@@ -15,7 +16,7 @@ use crate::world::{World, asked_for, not_found};
 const PAID: (Status, Verdict) = (Status::Confirmed, Verdict::Success);
 
 /// An envelope of the pair that somebody else built.
-async fn of_somebody_else(world: &World, pair: Pair) -> SignedEnvelope {
+pub async fn of_somebody_else(world: &World, pair: Pair) -> SignedEnvelope {
     let operation = paying(Asset::Native, payee(), "1");
     let recipe = Recipe {
         network: &world.net.id,
@@ -130,6 +131,54 @@ async fn an_idle_pair_used_by_somebody_else_is_left_for_another() {
     );
     let channel = world.channel(row.pair.unwrap().account).await;
     assert_eq!(channel.state, ChannelState::Quarantined);
+}
+
+#[tokio::test]
+async fn an_idle_pair_that_two_strangers_overtook_is_no_loss_and_left_for_another() {
+    let world = World::start(2).await;
+    world.nodes[0].when_asked(|_, method, _| (method == "sendTransaction").then_some(Reply::Close));
+    let row = world.send("key").await;
+    world.nodes[0].behaves();
+    forget_the_envelope(&world, &row).await;
+    let pair = row.pair.unwrap();
+    let mut strangers = Vec::new();
+    for sequence in [pair.sequence, pair.sequence + 1] {
+        let foreign = of_somebody_else(&world, Pair { sequence, ..pair }).await;
+        world.net.rpc.send(foreign.hash, &foreign.xdr).await;
+        world.close(1);
+        strangers.push(foreign.hash);
+    }
+    // The account names the ledger of the second one, whom an index that lags does not show yet.
+    world.nodes[0].when_asked(|_, method, _| {
+        (method == "getTransactions").then_some(Reply::Result(serde_json::json!({
+            "transactions": [], "latestLedger": 2, "latestLedgerCloseTimestamp": 0,
+            "oldestLedger": 1, "oldestLedgerCloseTimestamp": 0, "cursor": "",
+        })))
+    });
+    for _ in 0..3 {
+        world.pass().await;
+    }
+    assert_eq!(world.state().await, MemoryState::Open);
+    assert!(world.row(row.id).await.state.holds_pair, "nothing was seen");
+    world.nodes[0].behaves();
+    world.pass_until(row.id, |row| !row.state.holds_pair).await;
+    assert_eq!(
+        world.stands(row.id).await,
+        (Status::Pending, Verdict::Pending)
+    );
+    assert_eq!(
+        (world.state().await, world.channel(pair.account).await.state),
+        (MemoryState::Open, ChannelState::Quarantined)
+    );
+    world.submit(row.id).await;
+    world.close(1);
+    world.pass().await;
+    assert_eq!(world.stands(row.id).await, PAID);
+    assert_eq!(
+        world.payments().await,
+        1,
+        "{strangers:?} paid somebody else"
+    );
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! The ledger is set back while the chain goes on: nothing is paid twice, whatever is pushed again.
 
+use tender::domain::ids::Pair;
 use tender::domain::memory::{LONGEST_WINDOW_MS, MemoryState};
 use tender::domain::submission::{Status, Verdict};
 use tender::flow::feed::{Feed, FeedSettings};
@@ -11,6 +12,7 @@ use tender::flow::withdraw::cancel;
 use tender::ledger::ChannelState;
 use tender::queue::Queue;
 
+use crate::consumers::of_somebody_else;
 use crate::support::Reply;
 use crate::world::{World, answer};
 
@@ -48,11 +50,7 @@ async fn a_lost_record_whose_envelope_is_still_in_flight_is_waited_for() {
     let key = world.accept("key").await;
     let other = world.accept("other").await;
     // Claimed once, so that the ledger has noted who it is.
-    let done = world.send("done").await;
-    world.close(1);
-    world
-        .pass_until(done.id, |row| row.state.status.is_terminal())
-        .await;
+    world.settled("done").await;
     let backup = world.back_up().await;
     world.submit(key).await;
 
@@ -149,17 +147,12 @@ async fn a_key_whose_row_is_gone_is_not_paid_again_when_it_is_pushed_again() {
     let mut world = World::start(2).await;
     let backup = world.back_up_unnoticed().await;
     for key in ["same", "other-payload"] {
-        let row = world.send(key).await;
-        world.close(1);
-        world
-            .pass_until(row.id, |row| row.state.status.is_terminal())
-            .await;
+        world.settled(key).await;
     }
     world.roll_back(&backup).await;
     // The free accounts are further on the chain than the ledger knows.
     world.first_look().await;
     assert_eq!(world.wait_out().await, MemoryState::Held);
-    // Killed after each of its steps, as it were: a second run finds the first one's work.
     assert!(matches!(world.recover(&[]).await, Recovery::Reopened(_)));
     assert!(matches!(world.recover(&[]).await, Recovery::Open));
     assert_eq!(world.ledger.recovered().await.unwrap().len(), 2);
@@ -188,11 +181,7 @@ async fn a_key_whose_row_is_gone_is_not_paid_again_when_it_is_pushed_again() {
     world.close(1);
     assert_eq!(world.payments().await, 2);
     // The pool goes on behind what was used.
-    let next = world.send("next").await;
-    world.close(1);
-    world
-        .pass_until(next.id, |row| row.state.status.is_terminal())
-        .await;
+    let next = world.settled("next").await;
     assert_eq!(world.stands(next.id).await, PAID);
 }
 
@@ -205,11 +194,7 @@ async fn an_account_that_went_on_after_what_the_ledger_remembers_of_it_is_no_los
     world
         .pass_until(known.id, |row| row.state.status.is_terminal())
         .await;
-    let forgotten = world.send("forgotten").await;
-    world.close(1);
-    world
-        .pass_until(forgotten.id, |row| row.state.status.is_terminal())
-        .await;
+    world.settled("forgotten").await;
     world.roll_back(&backup).await;
     world.first_look().await;
     assert_eq!(world.wait_out().await, MemoryState::Held);
@@ -220,14 +205,41 @@ async fn an_account_that_went_on_after_what_the_ledger_remembers_of_it_is_no_los
         .pass_until(known.id, |row| row.state.status.is_terminal())
         .await;
     assert_eq!(world.stands(known.id).await, PAID);
-    let next = world.send("next").await;
-    world.close(1);
-    world
-        .pass_until(next.id, |row| row.state.status.is_terminal())
-        .await;
+    let next = world.settled("next").await;
     assert_eq!(
         (world.stands(next.id).await, world.payments().await),
         (PAID, 3)
+    );
+}
+
+#[tokio::test]
+async fn what_a_killed_recovery_found_counts_for_the_next_one() {
+    let mut world = World::start(1).await;
+    let backup = world.back_up_unnoticed().await;
+    let ours = world.send("ours").await;
+    let pair = ours.pair.unwrap();
+    world.close(1);
+    let sequence = pair.sequence + 1;
+    let next = Pair { sequence, ..pair };
+    let stranger = of_somebody_else(&world, next).await;
+    world.net.rpc.send(stranger.hash, &stranger.xdr).await;
+    world.close(1);
+    world.roll_back(&backup).await;
+    world.first_look().await;
+    assert_eq!(world.wait_out().await, MemoryState::Held);
+    // As far as a run came that was killed before it settled anything.
+    world.survey_and_die().await;
+    assert_eq!(world.ledger.recovered().await.unwrap().len(), 2);
+    assert!(matches!(world.recover(&[]).await, Recovery::Reopened(_)));
+    let channel = world.channel(pair.account).await;
+    assert_eq!(channel.state, ChannelState::Quarantined);
+    assert_eq!(channel.next_sequence, sequence + 1);
+    let again = world.accept("ours").await;
+    let submitted = world.submitter.submit(again).await.unwrap();
+    assert_eq!(submitted, Submitted::Recovered);
+    assert_eq!(
+        (world.stands(again).await, world.payments().await),
+        (PAID, 1)
     );
 }
 
@@ -288,11 +300,7 @@ async fn what_no_history_shows_holds_everything_until_staff_accept_it() {
         .pass_until(held.id, |row| row.state.status.is_terminal())
         .await;
     for key in ["one", "two"] {
-        let row = world.send(key).await;
-        world.close(1);
-        world
-            .pass_until(row.id, |row| row.state.status.is_terminal())
-            .await;
+        world.settled(key).await;
     }
     world.roll_back(&backup).await;
     world.nodes[0].when_asked(|node, method, params| {

@@ -8,7 +8,7 @@ use tender::domain::memory::MemoryState;
 use tender::flow::chain::Chain;
 use tender::flow::memory::{Depth, compare};
 use tender::flow::recover::{Acceptance, Identify, Recovery};
-use tender::ledger::LedgerError;
+use tender::ledger::{LedgerError, Submission};
 use tender::stellar::keyring::Identity;
 
 use crate::net::treasury;
@@ -26,25 +26,45 @@ impl World {
         }
     }
 
-    pub async fn recover(&self, accepted: &[Acceptance]) -> Recovery {
-        let identity = self.identity();
-        let parts = Identify {
+    fn parts<'a>(&'a self, identity: &'a Identity) -> Identify<'a> {
+        Identify {
             ledger: &self.ledger,
             rpc: &self.rpc,
-            identity: &identity,
-        };
+            identity,
+        }
+    }
+
+    /// A payment that was sent, included and settled.
+    pub async fn settled(&self, key: &str) -> Submission {
+        let row = self.send(key).await;
+        self.close(1);
+        self.pass_until(row.id, |row| row.state.status.is_terminal())
+            .await;
+        row
+    }
+
+    pub async fn recover(&self, accepted: &[Acceptance]) -> Recovery {
+        let identity = self.identity();
+        let parts = self.parts(&identity);
         let chain = Arc::new(Chain::default());
         parts.recover(&chain, &[], accepted, "test").await.unwrap()
+    }
+
+    /// A recovery that is killed after it has kept what it found.
+    pub async fn survey_and_die(&self) {
+        let identity = self.identity();
+        let parts = self.parts(&identity);
+        let memory = self.ledger.memory().await.unwrap();
+        let chain = Arc::new(Chain::default());
+        let survey = parts.survey(&memory, &chain, &[]).await.unwrap();
+        let kept = self.ledger.note_recovered(memory.mark.epoch, survey.found);
+        kept.await.unwrap();
     }
 
     /// What a worker looks at before its first claim.
     pub async fn first_look(&self) {
         let identity = self.identity();
-        let parts = Identify {
-            ledger: &self.ledger,
-            rpc: &self.rpc,
-            identity: &identity,
-        };
+        let parts = self.parts(&identity);
         compare(&parts, Depth::Held).await.unwrap();
     }
 

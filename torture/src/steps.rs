@@ -1,4 +1,4 @@
-//! Every step of the service that writes or sends, and where a process is to die at it.
+//! Every step of the service's daily work that writes or sends, and where a process is to die at it.
 
 /// Who reaches a step in everyday work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

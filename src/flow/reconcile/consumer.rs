@@ -6,15 +6,12 @@ use super::look_up::Proof;
 use super::scans::Scanned;
 use super::{ReconcileError, Reconciler, evidence};
 use crate::domain::ids::Pair;
-use crate::domain::plan::{Conclusion, conclude};
+use crate::domain::plan::{AccountState, Conclusion, conclude};
 use crate::domain::submission::{Consumer, Event};
+use crate::flow::recover::{Sighted, Whose};
 use crate::ledger::{Attempt, Change, Lease, Submission};
 use crate::stellar::effect::Effect;
 use crate::stellar::rpc::Consumed;
-
-/// How many ledgers are read for the consumer of a pair that nothing was sent for, when later sequences are used too:
-/// passes look at every pair, so it was not used long ago.
-const LOOK_BACK: u32 = 1_000;
 
 /// Who used a pair, as far as ledgers were read for it.
 enum Identified {
@@ -26,8 +23,8 @@ enum Identified {
     Foreign(Box<Consumed>),
     /// None was seen, though it may still be: an index lags, a node did not answer, or ledgers are still being read.
     NotYet,
-    /// None was seen, and no node's history reaches back to it; the oldest ledger of them all.
-    BeyondReach(u32),
+    /// None was seen, and no node's history reaches back to it; the oldest ledger of them all, if they were asked.
+    BeyondReach(Option<u32>),
 }
 
 impl Reconciler {
@@ -51,11 +48,11 @@ impl Reconciler {
             .await?
         {
             Identified::Ours(found) => self.settle_found(lease, snapshot, &found, effect).await,
-            Identified::Forgotten(found) => self.has_forgotten(&forgotten(&found)).await,
+            Identified::Forgotten(found) => self.stop_for(&forgotten(&found)).await,
             Identified::Foreign(found) => self.set_aside(lease, snapshot, &found).await,
             Identified::NotYet => self.keep_looking(lease, snapshot).await,
             Identified::BeyondReach(oldest) => {
-                self.give_up(lease, snapshot, "consumer_beyond_reach", Some(oldest))
+                self.give_up(lease, snapshot, "consumer_beyond_reach", oldest)
                     .await
             }
         }
@@ -77,20 +74,20 @@ impl Reconciler {
         // Envelopes that were proven dead are asked about too: a proof is only as good as the node that gave it.
         let mut attempts = self.ledger.attempts(row.id).await?;
         attempts.retain(|attempt| attempt.envelope.pair == lease.pair);
-        let range = at_ledger.map_or_else(
-            || (idle_since(&attempts, snapshot.ledger), snapshot.ledger),
-            |ledger| (ledger, ledger),
-        );
-        let (consumer, found) = match self.consumer_of(row, &attempts, range).await? {
+        let identified = match at_ledger {
+            Some(ledger) => self.consumer_of(row, &attempts, (ledger, ledger)).await?,
+            None => self.overtaken(lease.pair, &attempts, snapshot).await?,
+        };
+        let (consumer, found) = match identified {
             Identified::Ours(found) => (Consumer::Ours, found.inspected.hash),
             Identified::Foreign(found) => (Consumer::Foreign, found.inspected.hash),
-            Identified::Forgotten(found) => return self.has_forgotten(&forgotten(&found)).await,
+            Identified::Forgotten(found) => return self.stop_for(&forgotten(&found)).await,
             Identified::BeyondReach(_) => {
                 let Pair { account, sequence } = lease.pair;
                 let what = format!(
                     "sequence {sequence} of {account} was used, and nobody can tell by whom"
                 );
-                return self.has_forgotten(&what).await;
+                return self.stop_for(&what).await;
             }
             Identified::NotYet => return Ok(false),
         };
@@ -119,29 +116,53 @@ impl Reconciler {
         let Some(pair) = row.pair else {
             return Ok(Identified::NotYet);
         };
-        Ok(match self.scans.ask(row.id, pair, from, to) {
-            Scanned::Found(found) if is_recorded(attempts, &found) => Identified::Ours(found),
-            Scanned::Found(found) if self.is_forgotten(&found).await? => {
-                Identified::Forgotten(found)
-            }
-            Scanned::Found(found) => Identified::Foreign(found),
-            Scanned::NotYet => Identified::NotYet,
-            Scanned::BeyondReach(oldest) => Identified::BeyondReach(oldest),
-        })
+        match self.scans.ask(row.id, pair, from, to) {
+            Scanned::Found(found) => self.judge(attempts, found).await,
+            Scanned::NotYet => Ok(Identified::NotYet),
+            Scanned::BeyondReach(oldest) => Ok(Identified::BeyondReach(Some(oldest))),
+        }
     }
 
-    /// Whether it acts in the treasury's name and nobody recorded it.
-    async fn is_forgotten(&self, found: &Consumed) -> Result<bool, ReconcileError> {
-        if !found.inspected.acting.contains(&self.identity.treasury) {
-            return Ok(false);
+    /// The account tells of its last sequence only, which comes after the pair's. Once the consumer of the last one is
+    /// indexed, those before it are too.
+    async fn overtaken(
+        &self,
+        pair: Pair,
+        attempts: &[Attempt],
+        snapshot: &Snapshot,
+    ) -> Result<Identified, ReconcileError> {
+        let AccountState::Present {
+            sequence,
+            since_ledger: Some(at_ledger),
+        } = snapshot.state
+        else {
+            return Ok(Identified::BeyondReach(None));
+        };
+        let (last, parts) = (Pair { sequence, ..pair }, self.identify());
+        match parts.sight(last, at_ledger).await? {
+            Sighted::NotSeen => return Ok(Identified::NotYet),
+            Sighted::Seen(_) | Sighted::BeyondReach => {}
         }
-        let hashes = [Some(found.inspected.hash), found.inspected.inner_hash];
-        for hash in hashes.into_iter().flatten() {
-            if self.ledger.by_hash(hash).await?.is_some() {
-                return Ok(false);
-            }
+        match parts.of_late(pair.account).await?.remove(&pair) {
+            Some(found) => self.judge(attempts, Box::new(found)).await,
+            None => Ok(Identified::BeyondReach(None)),
         }
-        Ok(true)
+    }
+
+    /// Whose a transaction is that was seen to use a pair.
+    async fn judge(
+        &self,
+        attempts: &[Attempt],
+        found: Box<Consumed>,
+    ) -> Result<Identified, ReconcileError> {
+        if is_recorded(attempts, &found) {
+            return Ok(Identified::Ours(found));
+        }
+        Ok(match self.identify().whose(&found).await? {
+            Whose::Forgotten => Identified::Forgotten(found),
+            // A recorded one is another submission's, and so not this one's either.
+            Whose::Recorded | Whose::Foreign(_) => Identified::Foreign(found),
+        })
     }
 
     /// The consumer is ours: the index lags behind the ledgers.
@@ -199,13 +220,6 @@ fn is_recorded(attempts: &[Attempt], found: &Consumed) -> bool {
             || envelope.inner_hash == Some(seen.hash)
             || seen.inner_hash == Some(envelope.hash)
     })
-}
-
-/// The first ledger that may hold the consumer of a pair that had nothing alive.
-fn idle_since(attempts: &[Attempt], now: u32) -> u32 {
-    let sent = attempts.iter().map(|attempt| attempt.sent_after_ledger);
-    let since = sent.min().unwrap_or(now.saturating_sub(LOOK_BACK));
-    since + 1
 }
 
 fn forgotten(found: &Consumed) -> String {

@@ -55,7 +55,7 @@ impl Reconciler {
         Ok(self.ledger.memory().await?.refusal().is_none())
     }
 
-    fn identify(&self) -> Identify<'_> {
+    pub(super) fn identify(&self) -> Identify<'_> {
         Identify {
             ledger: &self.ledger,
             rpc: &self.rpc,
@@ -65,7 +65,7 @@ impl Reconciler {
 
     /// A pair was used by a transaction that may be ours, and the ledger knows nothing of it: no row is decided by a ledger
     /// that has forgotten such a thing.
-    pub(super) async fn has_forgotten(&self, what: &str) -> Result<bool, ReconcileError> {
+    pub(super) async fn stop_for(&self, what: &str) -> Result<bool, ReconcileError> {
         memory::stop(&self.ledger, what).await?;
         Ok(false)
     }

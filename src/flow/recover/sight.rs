@@ -11,15 +11,22 @@ use crate::stellar::rpc::{Consumed, Consumer};
 /// Ledgers before the last pass that are read for an account that somebody used.
 const LOOK_BACK: u32 = 100;
 
-/// The transaction that used an account's last sequence.
+/// Whose a transaction is that used a channel account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::flow) enum Sighted {
-    /// An envelope of it was recorded.
+pub(in crate::flow) enum Whose {
+    /// Ours: an envelope of it was recorded.
     Recorded,
     /// It acts in the treasury's name, and none was recorded.
     Forgotten,
     /// It does not.
     Foreign(TxHash),
+}
+
+/// The transaction that used an account's last sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::flow) enum Sighted {
+    /// It was seen.
+    Seen(Whose),
     /// An index lags.
     NotSeen,
     /// No node's history reaches back to it.
@@ -42,7 +49,7 @@ impl Identify<'_> {
                     continue;
                 }
             };
-            return Ok(self.sighted(&seen).await?);
+            return Ok(Sighted::Seen(self.whose(&seen).await?));
         }
         Ok(if within_reach {
             Sighted::NotSeen
@@ -61,6 +68,23 @@ impl Identify<'_> {
         if sequences.is_empty() {
             return Ok(false);
         }
+        let seen = self.of_late(account).await?;
+        for sequence in sequences.iter().copied() {
+            let Some(seen) = seen.get(&Pair { account, sequence }) else {
+                return Ok(true);
+            };
+            if self.whose(seen).await? == Whose::Forgotten {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The transactions that used an account's sequences since some time before the last pass, by any node.
+    pub(in crate::flow) async fn of_late(
+        &self,
+        account: AccountId,
+    ) -> Result<HashMap<Pair, Consumed>, SurveyError> {
         let passed = self.ledger.progress().await?;
         let from = passed.map_or(0, |passed| passed.pass.ledger.saturating_sub(LOOK_BACK));
         let to = self.rpc.latest().await?.ledger;
@@ -68,28 +92,21 @@ impl Identify<'_> {
         for node in self.rpc.each_node() {
             read_node(&node, &accounts, (from, to), &mut seen).await?;
         }
-        for sequence in sequences.iter().copied() {
-            let Some(seen) = seen.get(&Pair { account, sequence }) else {
-                return Ok(true);
-            };
-            if self.sighted(seen).await? == Sighted::Forgotten {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        Ok(seen)
     }
 
-    async fn sighted(&self, seen: &Consumed) -> Result<Sighted, LedgerError> {
+    /// Whose a transaction is that was seen.
+    pub(in crate::flow) async fn whose(&self, seen: &Consumed) -> Result<Whose, LedgerError> {
         let hashes = [Some(seen.inspected.hash), seen.inspected.inner_hash];
         for hash in hashes.into_iter().flatten() {
             if self.ledger.by_hash(hash).await?.is_some() {
-                return Ok(Sighted::Recorded);
+                return Ok(Whose::Recorded);
             }
         }
         Ok(if seen.inspected.acting.contains(&self.identity.treasury) {
-            Sighted::Forgotten
+            Whose::Forgotten
         } else {
-            Sighted::Foreign(seen.inspected.hash)
+            Whose::Foreign(seen.inspected.hash)
         })
     }
 }
