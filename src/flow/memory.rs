@@ -85,7 +85,7 @@ pub async fn notice(ledger: &Ledger, queue: &Queue, told: &Told) -> Result<(), N
 /// # Errors
 /// [`LedgerError`].
 pub async fn stop(ledger: &Ledger, reason: &str) -> Result<(), LedgerError> {
-    if ledger.stop(reason).await? {
+    if step!("memory.stop", ledger.stop(reason).await)? {
         tracing::error!(
             reason,
             "the ledger was set back: nothing is sent or decided until its memory is recovered"
@@ -192,7 +192,10 @@ async fn judge(
 async fn set_aside(ledger: &Ledger, used: Pair, by: TxHash) -> Result<(), LedgerError> {
     let Pair { account, sequence } = used;
     let reason = format!("sequence {sequence} was used by {by}, which is not ours");
-    if ledger.quarantine(account, &reason).await? {
+    if step!(
+        "memory.set_aside",
+        ledger.quarantine(account, &reason).await
+    )? {
         tracing::error!(%account, reason, "a channel account was set aside: staff must look at this");
     }
     Ok(())

@@ -70,7 +70,7 @@ impl Identify<'_> {
         let Some(until) = memory.resume_after else {
             let until = resume_after(now);
             let (epoch, ledger) = (memory.mark.epoch, self.ledger);
-            ledger.wait_until(epoch, until).await?;
+            step!("memory.wait", ledger.wait_until(epoch, until).await)?;
             return Ok(Err((now, until)));
         };
         Ok(if now > until {
@@ -106,7 +106,10 @@ impl Identify<'_> {
         let mut survey = self.survey(&known, chain, others).await?;
         let mut found = survey.found.clone();
         found.extend(accept_unknown(&mut survey, accepted, reason));
-        self.ledger.note_recovered(epoch, found).await?;
+        step!(
+            "recover.note",
+            self.ledger.note_recovered(epoch, found).await
+        )?;
         if !self.settle(epoch, &survey).await? {
             return Ok(Recovery::Overtaken);
         }
@@ -115,11 +118,13 @@ impl Identify<'_> {
             return Ok(Recovery::Held(survey));
         }
         self.close_up(epoch, &survey).await?;
-        Ok(if self.ledger.reopen(epoch).await? {
-            Recovery::Reopened(survey)
-        } else {
-            Recovery::Overtaken
-        })
+        Ok(
+            if step!("recover.reopen", self.ledger.reopen(epoch).await)? {
+                Recovery::Reopened(survey)
+            } else {
+                Recovery::Overtaken
+            },
+        )
     }
 
     /// Reopens a ledger that has forgotten nothing after all, once the window is over; otherwise holds it for staff.
@@ -136,7 +141,7 @@ impl Identify<'_> {
             return self.hold(memory, &survey).await;
         }
         self.close_up(memory.mark.epoch, &survey).await?;
-        if self.ledger.reopen(memory.mark.epoch).await? {
+        if step!("memory.reopen", self.ledger.reopen(memory.mark.epoch).await)? {
             tracing::warn!("the ledger knows all that the network has applied: it decides again");
         }
         Ok(())
@@ -147,7 +152,10 @@ impl Identify<'_> {
         let reason = format!(
             "{unknown} transactions of channel accounts are unknown to the ledger: run `tender recover`"
         );
-        if self.ledger.hold(memory.mark.epoch, &reason).await? {
+        if step!(
+            "memory.hold",
+            self.ledger.hold(memory.mark.epoch, &reason).await
+        )? {
             tracing::error!(
                 reason,
                 "nothing is sent or decided until staff have recovered them"
@@ -193,7 +201,10 @@ impl Identify<'_> {
     async fn apply(&self, epoch: i64, changes: Vec<Change>) -> Result<bool, SurveyError> {
         for change in changes {
             let (id, event) = (change.id, change.event.as_str());
-            let applied = self.ledger.apply_recovered(epoch, vec![change]).await?;
+            let applied = step!(
+                "recover.apply",
+                self.ledger.apply_recovered(epoch, vec![change]).await
+            )?;
             match applied.as_slice() {
                 [Applied::Done(row)] => {
                     tracing::info!(submission = %id, event, status = row.state.status.as_str(), "recovered");
@@ -228,10 +239,16 @@ impl Identify<'_> {
             if let Some(foreign) = foreign.filter(|_| channel.state == ChannelState::Free) {
                 let sequence = foreign.pair.sequence;
                 let reason = format!("sequence {sequence} was used by somebody else");
-                self.ledger.quarantine(account, &reason).await?;
+                step!(
+                    "recover.set_aside",
+                    self.ledger.quarantine(account, &reason).await
+                )?;
             }
             // Last: an account that went on is not looked at again.
-            self.ledger.go_on_behind(epoch, account, seq_num).await?;
+            step!(
+                "recover.go_on",
+                self.ledger.go_on_behind(epoch, account, seq_num).await
+            )?;
         }
         Ok(())
     }

@@ -224,7 +224,7 @@ impl Submitter {
     async fn was_paid(&self, row: &Submission, paid: &Recovered) -> Result<Submitted, LedgerError> {
         let change = settled_by(&self.identity, row, paid, PairUse::Unused, "worker");
         tracing::warn!(submission = %row.id, hash = ?paid.hash, event = change.event.as_str(), "paid before the ledger was set back");
-        self.ledger.apply(change).await?;
+        step!("submit.recovered", self.ledger.apply(change).await)?;
         Ok(Submitted::Recovered)
     }
 

@@ -303,7 +303,7 @@ async fn adopt(tx: &DatabaseTransaction, witness: String) -> Result<(), LedgerEr
     let adopt = Entity::update_many()
         .filter(Expr::cust("id = 1 AND witness IS NULL"))
         .col_expr(Column::Witness, Expr::val(witness));
-    adopt.exec(tx).await?;
+    step!("memory.adopt", adopt.exec(tx).await)?;
     Ok(())
 }
 
@@ -333,7 +333,7 @@ async fn stop(tx: &DatabaseTransaction, seen: Mark, reason: String) -> Result<bo
             Column::Epoch,
             Expr::val(memory.mark.epoch.max(seen.epoch) + 1),
         );
-    stop.exec(tx).await?;
+    step!("memory.update", stop.exec(tx).await)?;
     Ok(true)
 }
 
@@ -343,6 +343,6 @@ async fn move_from(
     update: UpdateMany<Entity>,
 ) -> Result<bool, LedgerError> {
     let update = update.filter(Column::Epoch.eq(epoch));
-    let done = update.exec(tx).await?;
+    let done = step!("memory.move", update.exec(tx).await)?;
     Ok(done.rows_affected == 1)
 }

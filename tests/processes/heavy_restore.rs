@@ -1,5 +1,5 @@
-//! The database's files are set back to a copy that was made in the middle of 500 payments, everything is started again,
-//! and all 500 are pushed again.
+//! The database is set back in the middle of 500 payments, by a copy of its files or by a replica that takes over, and all
+//! 500 are pushed again.
 
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,20 @@ use crate::{
 const PAYMENTS: u32 = 500;
 const CLIENTS: usize = 8;
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Waits until the ledger knows how long it has to wait, has that time go by, and recovers what was forgotten.
+async fn recovered(deployment: &Deployment) -> Vec<String> {
+    until("the end of the wait", PATIENCE, async || {
+        let memory = deployment.ledger.memory().await.unwrap();
+        when(memory.resume_after.is_some(), memory)
+    })
+    .await;
+    let memory = deployment.ledger.memory().await.unwrap();
+    let after = memory.resume_after.unwrap() + 1;
+    deployment.node.close_ledger_at(after);
+    stands(deployment, MemoryState::Held).await;
+    deployment.command(&["recover"])
+}
 
 /// Waits until the ledger's memory is in that state.
 async fn stands(deployment: &Deployment, state: MemoryState) {
@@ -71,16 +85,7 @@ async fn a_database_set_back_in_the_middle_of_500_payments_pays_none_of_them_twi
         Some(1),
         "the window is not over: {early:?}"
     );
-    until("the end of the wait", PATIENCE, async || {
-        let memory = deployment.ledger.memory().await.unwrap();
-        when(memory.resume_after.is_some(), memory)
-    })
-    .await;
-    let memory = deployment.ledger.memory().await.unwrap();
-    let after = memory.resume_after.unwrap() + 1;
-    deployment.node.close_ledger_at(after);
-    stands(&deployment, MemoryState::Held).await;
-    let told = deployment.command(&["recover"]);
+    let told = recovered(&deployment).await;
     deployment.confirmed(u64::from(PAYMENTS), PATIENCE).await;
     let figures = deployment.assert_paid_once(&payments).await;
     println!("rows in the copy: {before:?}; answers {:?}", tally.answers);
@@ -88,5 +93,53 @@ async fn a_database_set_back_in_the_middle_of_500_payments_pays_none_of_them_twi
         "noticed and pushed again within {noticed:.1?}; {}",
         told.last().unwrap()
     );
+    println!("{figures:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_replica_that_lagged_and_took_over_pays_none_of_500_twice() {
+    let mut deployment = Deployment::start(24).await;
+    let payments = deployment.payments(0..PAYMENTS);
+    let api = deployment.api();
+    let _others = (deployment.workers(2), deployment.reconcilers(2));
+    // The replica follows half of them, and then it is cut off.
+    let (followed, gone) = payments.split_at(payments.len() / 2);
+    let replica = block_in_place(|| deployment.postgres.follow());
+    let load = deployment.load(&api, followed.to_vec(), 1, CLIENTS).start();
+    load.done().await;
+    deployment
+        .confirmed(u64::from(PAYMENTS / 4), PATIENCE)
+        .await;
+    let url = replica.url(&deployment.database, &deployment.postgres);
+    until("a replica that follows", PATIENCE, async || {
+        let sql = "SELECT count(*) FROM submission_ledger WHERE status = 'confirmed'";
+        let confirmed: u32 = deployment.postgres.psql(&url, sql).parse().unwrap();
+        when(confirmed >= PAYMENTS / 4, confirmed)
+    })
+    .await;
+    block_in_place(|| replica.stop());
+    let load = deployment.load(&api, gone.to_vec(), 1, CLIENTS).start();
+    load.done().await;
+    deployment.confirmed(u64::from(PAYMENTS), PATIENCE).await;
+
+    block_in_place(|| {
+        deployment.postgres.kill9();
+        deployment.postgres.fail_over();
+    });
+    deployment.ledger = deployment.another_ledger().await;
+    let before = deployment.counts().await;
+    let began = Instant::now();
+    stands(&deployment, MemoryState::Lost).await;
+    let noticed = began.elapsed();
+    let load = deployment.load(&api, payments.clone(), 1, CLIENTS).start();
+    let tally = load.done().await;
+    let told = recovered(&deployment).await;
+    deployment.confirmed(u64::from(PAYMENTS), PATIENCE).await;
+    let figures = deployment.assert_paid_once(&payments).await;
+    println!(
+        "rows in the replica: {before:?}; answers {:?}",
+        tally.answers
+    );
+    println!("noticed after {noticed:.1?}; {}", told.last().unwrap());
     println!("{figures:?}");
 }

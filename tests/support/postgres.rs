@@ -23,7 +23,11 @@ use super::{
 };
 
 mod cluster;
+#[allow(dead_code, reason = "for tests of a failover")]
+mod standby;
 use cluster::Install;
+#[allow(unused_imports, reason = "for tests of a failover")]
+pub use standby::Standby;
 
 /// A server with a cluster of its own. Anyone on the loopback interface may log in as `postgres`.
 pub struct Postgres {
@@ -61,7 +65,8 @@ impl Postgres {
     fn launch(fsync: bool) -> Self {
         let install = Install::find();
         let scratch = install.new_cluster();
-        let (port, child) = port::start_on_free_port(|port| run(&install, &scratch, port, fsync));
+        let (port, child) =
+            port::start_on_free_port(|port| run(&install, &scratch, cluster::DATA, port, fsync));
         Self {
             child,
             port,
@@ -195,8 +200,14 @@ impl Postgres {
 
     /// Starts it again on the same port with the same data, after [`Postgres::stop`] or [`Postgres::kill9`].
     pub fn start_again(&mut self) {
-        self.child = run(&self.install, &self.scratch, self.port, self.fsync)
-            .unwrap_or_else(|log| panic!("PostgreSQL did not start again: {log}"));
+        self.child = run(
+            &self.install,
+            &self.scratch,
+            cluster::DATA,
+            self.port,
+            self.fsync,
+        )
+        .unwrap_or_else(|log| panic!("PostgreSQL did not start again: {log}"));
     }
 
     pub fn restart(&mut self) {
@@ -223,11 +234,17 @@ impl Drop for Postgres {
     }
 }
 
-fn run(install: &Install, scratch: &Scratch, port: u16, fsync: bool) -> Result<Child, String> {
+fn run(
+    install: &Install,
+    scratch: &Scratch,
+    data: &str,
+    port: u16,
+    fsync: bool,
+) -> Result<Child, String> {
     let mut command = child::command(install.program("postgres"), install.user());
     command
         .arg("-D")
-        .arg(scratch.path().join(cluster::DATA))
+        .arg(scratch.path().join(data))
         .args(["-p", &port.to_string()]);
     let on_off = if fsync { "on" } else { "off" };
     for setting in [
@@ -246,7 +263,8 @@ fn run(install: &Install, scratch: &Scratch, port: u16, fsync: bool) -> Result<C
     }
     let child = Child::spawn("postgres", command);
     match child.log().wait_for(
-        |line| line.contains("ready to accept connections"),
+        // A replica is ready for "read-only connections".
+        |line| line.contains("ready to accept"),
         PATIENCE,
     ) {
         Some(_) => Ok(child),

@@ -1,5 +1,7 @@
 //! Points that everyday work does not reach: a situation is made for each.
 
+mod set_back;
+
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -40,6 +42,9 @@ pub fn run(stage: &Stage, deployment: &mut Deployment) -> Late {
     scene.dead();
     scene.fees();
     scene.refused_commits();
+    drop(api);
+    scene.set_back();
+    let api = stage.role("api");
     let late = scene.out_of_reach();
     drop(api);
     stage.say("every situation was made");
@@ -57,6 +62,18 @@ pub fn finish(stage: &Stage, late: Late) {
             stage.violation(format!("{point} was not reached, but {end:?}"));
         }
     }
+}
+
+/// The command that takes an account back into the pool.
+fn release(account: &str) -> [&str; 6] {
+    [
+        "channels",
+        "verify",
+        "--release",
+        account,
+        "--reason",
+        "a test",
+    ]
 }
 
 struct Scene<'a> {
@@ -242,16 +259,8 @@ impl Scene<'_> {
             ],
         );
         let account = pair.account.to_string();
-        let release = [
-            "channels",
-            "verify",
-            "--release",
-            &account,
-            "--reason",
-            "a test",
-        ];
         self.die(
-            &release,
+            &release(&account),
             &[
                 "channels.release.before",
                 "channels.change.before",
@@ -272,15 +281,7 @@ impl Scene<'_> {
             &["reconcile.set_aside.before", "reconcile.set_aside.after"],
         );
         let account = pair.account.to_string();
-        let release = [
-            "channels",
-            "verify",
-            "--release",
-            &account,
-            "--reason",
-            "a test",
-        ];
-        self.stage.launch(&release).run().success();
+        self.stage.launch(&release(&account)).run().success();
         self.settle();
     }
 

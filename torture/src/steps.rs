@@ -1,4 +1,4 @@
-//! Every step of the service's daily work that writes or sends, and where a process is to die at it.
+//! Every step of the service that writes or sends, and where a process is to die at it.
 
 /// Who reaches a step in everyday work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,14 @@ pub const STEPS: &[(&str, Reached)] = {
         ("keys.insert", Directed),
         ("keys.mark", Directed),
         ("keys.revoke", Directed),
+        ("memory.adopt", Directed),
+        ("memory.hold", Directed),
+        ("memory.move", Directed),
+        ("memory.reopen", Directed),
+        ("memory.set_aside", Directed),
+        ("memory.stop", Directed),
+        ("memory.update", Directed),
+        ("memory.wait", Directed),
         ("migrate.apply", Directed),
         ("migrate.up", Directed),
         ("pair.free", Reconciler),
@@ -74,6 +82,11 @@ pub const STEPS: &[(&str, Reached)] = {
         ("reconcile.wait_fees", Directed),
         ("reconcile.write", Reconciler),
         ("record.insert", Worker),
+        ("recover.apply", Directed),
+        ("recover.go_on", Directed),
+        ("recover.note", Directed),
+        ("recover.reopen", Directed),
+        ("recover.set_aside", Directed),
         ("requeue.apply", Directed),
         ("send.network", Worker),
         ("send.note", Worker),
@@ -85,6 +98,7 @@ pub const STEPS: &[(&str, Reached)] = {
         ("submit.claim", Worker),
         ("submit.give_back", Directed),
         ("submit.record", Worker),
+        ("submit.recovered", Directed),
         ("submit.send", Worker),
         ("transition.log", Worker),
         ("transition.pairs", Worker),
