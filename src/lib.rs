@@ -9,6 +9,7 @@
 //! - [`role`], [`app`]: long-running roles, and how their parts come together
 //! - [`config`]: settings, read once and checked at start
 //! - [`cli`]: the commands
+//! - [`outbox`]: for callers that have a transaction of their own in the ledger's database
 //! - [`telemetry`], [`metrics`]: the log and what is counted
 //! - [`failpoint`]: where crash tests make a process die
 
@@ -23,6 +24,7 @@ pub mod flow;
 pub mod http;
 pub mod ledger;
 pub mod metrics;
+pub mod outbox;
 pub mod queue;
 pub mod role;
 pub mod stellar;

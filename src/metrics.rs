@@ -39,6 +39,7 @@ pub struct Metrics {
     resent: IntCounterVec,
     faults: IntCounterVec,
     memory_lost: IntGaugeVec,
+    intents: IntCounterVec,
     http_requests: IntCounterVec,
     http_seconds: HistogramVec,
 }
@@ -74,6 +75,7 @@ impl Metrics {
             resent: counters(&r, "reconciler_resent_total", "Envelopes sent again", &[])?,
             faults: counters(&r, "reconciler_faults_total", "Rows that a pass had to leave for the next one", &[])?,
             memory_lost: gauges(&r, "ledger_memory_lost", "1 while nothing is sent or decided because the ledger was set back", &[])?,
+            intents: counters(&r, "outbox_intents_total", "Intents of the outbox by what became of them: accepted, failed, or why they were refused", &["outcome"])?,
             http_requests: counters(&r, "http_requests_total", "HTTP requests", &["method", "status"])?,
             http_seconds: histograms(&r, "http_request_seconds", "Duration of HTTP requests", &["method"], &HTTP_BUCKETS)?,
             registry: r,
@@ -155,6 +157,11 @@ impl Metrics {
         self.memory_lost
             .with_label_values(NONE)
             .set(i64::from(lost));
+    }
+
+    /// An intent of the outbox was `accepted`, `failed` to be taken in, or was refused for a reason.
+    pub fn intent_relayed(&self, outcome: &'static str) {
+        self.intents.with_label_values(&[outcome]).inc();
     }
 
     /// What the ledger holds now that is not at its end yet. A status and priority that is not listed has none.
@@ -284,6 +291,7 @@ mod tests {
         metrics.reconciler_passed(3, 1, 0, 2);
         metrics.set_progress(Duration::from_secs(9), 6);
         metrics.set_memory_lost(true);
+        metrics.intent_relayed("invalid_json");
         let text = metrics.render().expect("text");
         assert!(!text.contains(r#"status="confirmed"}"#), "{text}");
         for line in [
@@ -303,6 +311,7 @@ mod tests {
             "reconciler_pass_age_seconds 9",
             "outbox_stuck_submitted 6",
             "ledger_memory_lost 1",
+            r#"outbox_intents_total{outcome="invalid_json"} 1"#,
         ] {
             assert!(text.contains(line), "{line} in\n{text}");
         }

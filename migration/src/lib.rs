@@ -12,6 +12,7 @@ mod m20261201_000005_api_keys;
 mod m20261201_000006_reconciler_progress;
 mod m20261203_000007_later;
 mod m20261203_000008_ledger_memory;
+mod m20261203_000009_outbox;
 
 pub use sea_orm_migration::MigratorTrait;
 use sea_orm_migration::{MigrationTrait, SchemaManager, prelude::async_trait};
@@ -33,6 +34,7 @@ impl MigratorTrait for Migrator {
             Box::new(m20261201_000006_reconciler_progress::Migration),
             Box::new(m20261203_000007_later::Migration),
             Box::new(m20261203_000008_ledger_memory::Migration),
+            Box::new(m20261203_000009_outbox::Migration),
         ]
     }
 }

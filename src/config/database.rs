@@ -18,7 +18,7 @@ static MAX_CONNECTIONS: Setting = Setting::number(
     "DATABASE_MAX_CONNECTIONS",
     "16",
     ("connections", 1, 1_000),
-    "Largest number of connections one process opens.",
+    "Largest number of connections one process opens. On PostgreSQL a worker opens one more, to listen for intents in the outbox.",
 );
 static ACQUIRE_TIMEOUT: Setting = Setting::number(
     "DATABASE_ACQUIRE_TIMEOUT_MS",

@@ -13,6 +13,7 @@ mod reader;
 mod redis;
 mod reference;
 pub mod registry;
+mod relay;
 mod role;
 mod rpc;
 mod secret;
@@ -32,6 +33,7 @@ pub use queue::Queue;
 pub use reader::{Effective, Origin};
 pub use redis::Redis;
 pub use reference::{env_example, settings_table};
+pub use relay::Relay;
 pub use role::{
     ApiConfig, ChannelsConfig, EmbeddedConfig, ReconcilerConfig, Role, StoreConfig, WorkerConfig,
     check,

@@ -1,7 +1,7 @@
 //! Every setting there is, in the order of the documentation.
 
 use super::setting::Setting;
-use super::{database, fees, http, log, probe, queue, redis, rpc, signers, submit};
+use super::{database, fees, http, log, probe, queue, redis, relay, rpc, signers, submit};
 
 /// Settings of one concern.
 #[derive(Debug)]
@@ -21,6 +21,7 @@ pub static GROUPS: &[Group] = &[
     submit::GROUP,
     fees::GROUP,
     queue::GROUP,
+    relay::GROUP,
     http::GROUP,
     probe::GROUP,
     log::GROUP,

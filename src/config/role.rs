@@ -3,8 +3,8 @@
 use super::reader::{Effective, Reader};
 use super::source::{self, Source};
 use super::{
-    Database, Faults, Fees, Http, Log, Network, Queue, Redis, Rpc, Signers, SigningSecret, Submit,
-    TreasuryName, probe, signers, unknown,
+    Database, Faults, Fees, Http, Log, Network, Queue, Redis, Relay, Rpc, Signers, SigningSecret,
+    Submit, TreasuryName, probe, signers, unknown,
 };
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -68,6 +68,8 @@ pub struct WorkerConfig {
     pub fees: Fees,
     /// Bounds of the queue.
     pub queue: Queue,
+    /// Bounds of the relay.
+    pub relay: Relay,
     /// Where probes are answered, if anywhere.
     pub probes: Option<SocketAddr>,
     /// The log.
@@ -138,6 +140,8 @@ pub struct EmbeddedConfig {
     pub fees: Fees,
     /// Bounds of the queue.
     pub queue: Queue,
+    /// Bounds of the relay.
+    pub relay: Relay,
     /// The log.
     pub log: Log,
 }
@@ -181,11 +185,13 @@ impl EmbeddedConfig {
         let http = Http::parse(r);
         let submit = Submit::parse(r, Some(ledger_close));
         let (fees, queue, log) = (Fees::parse(r), Queue::parse(r), Log::parse(r));
+        let relay = Relay::parse(r);
         Some(Self {
             http: http?,
             submit: submit?,
             fees: fees?,
             queue: queue?,
+            relay: relay?,
             log: log?,
         })
     }
@@ -266,6 +272,7 @@ impl Section for WorkerConfig {
         let (rpc, network, signers) = (Rpc::parse(r), Network::parse(r), Signers::parse(r));
         let submit = submit(r, rpc.as_ref(), network.as_ref());
         let (fees, queue, log) = (Fees::parse(r), Queue::parse(r), Log::parse(r));
+        let relay = Relay::parse(r);
         let probes = probe::bind(r);
         Some(Self {
             database: database?,
@@ -276,6 +283,7 @@ impl Section for WorkerConfig {
             submit: submit?,
             fees: fees?,
             queue: queue?,
+            relay: relay?,
             probes,
             log: log?,
         })

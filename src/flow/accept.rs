@@ -29,6 +29,15 @@ pub enum Outcome {
     },
 }
 
+/// Why an intent has no key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyFault {
+    /// Neither a key nor `key_parts` were sent.
+    Missing,
+    /// Both were, and they name different keys.
+    Mismatch,
+}
+
 /// Writes the request's row, or finds the one its key already has.
 ///
 /// # Errors
@@ -39,37 +48,57 @@ pub async fn accept(
     key: &IdempotencyKey,
     request: &Request,
 ) -> Result<Outcome, LedgerError> {
-    let payload = request.normal_form();
-    let fingerprint = Fingerprint::of(&canonical(&payload));
-    let accepted = step!(
-        "accept.ledger",
-        ledger
-            .accept(NewSubmission {
-                tenant: tenant.clone(),
-                key: key.clone(),
-                kind: request.operation.kind(),
-                priority: request.priority,
-                business_ref: request.business_ref.clone(),
-                payload: payload.clone(),
-                fingerprint,
-            })
-            .await
-    )?;
+    let new = submission(tenant.clone(), key.clone(), request);
+    let accepted = step!("accept.ledger", ledger.accept(new.clone()).await)?;
     Ok(match accepted {
         Accepted::New(row) => Outcome::New(Box::new(row)),
-        Accepted::Existing(row) => compare(row, &payload, fingerprint),
+        Accepted::Existing(row) => {
+            let pointers = conflict(&row, &new);
+            if pointers.is_empty() {
+                Outcome::Replayed(Box::new(row))
+            } else {
+                Outcome::Conflict { pointers }
+            }
+        }
     })
 }
 
-fn compare(row: Submission, payload: &serde_json::Value, fingerprint: Fingerprint) -> Outcome {
-    if row.fingerprint == fingerprint {
-        return Outcome::Replayed(Box::new(row));
+/// The key of an intent: the one that was sent, or the one that its `key_parts` give.
+///
+/// # Errors
+/// [`KeyFault`].
+pub fn resolve_key(
+    sent: Option<IdempotencyKey>,
+    derived: Option<IdempotencyKey>,
+) -> Result<IdempotencyKey, KeyFault> {
+    match (sent, derived) {
+        (Some(sent), Some(derived)) if sent != derived => Err(KeyFault::Mismatch),
+        (Some(key), _) | (None, Some(key)) => Ok(key),
+        (None, None) => Err(KeyFault::Missing),
     }
-    let pointers = differences(&row.payload, payload);
+}
+
+/// The row that a request comes to, whichever way it came in.
+#[must_use]
+pub fn submission(tenant: Tenant, key: IdempotencyKey, request: &Request) -> NewSubmission {
+    let payload = request.normal_form();
+    NewSubmission {
+        tenant,
+        key,
+        kind: request.operation.kind(),
+        priority: request.priority,
+        business_ref: request.business_ref.clone(),
+        fingerprint: Fingerprint::of(&canonical(&payload)),
+        payload,
+    }
+}
+
+/// JSON pointers at which a request differs from the one that its key was used for. None: it is the same.
+#[must_use]
+pub fn conflict(stored: &Submission, new: &NewSubmission) -> Vec<String> {
+    if stored.fingerprint == new.fingerprint {
+        return Vec::new();
+    }
     // The same content under another fingerprint can only come from another release's canonical form.
-    if pointers.is_empty() {
-        Outcome::Replayed(Box::new(row))
-    } else {
-        Outcome::Conflict { pointers }
-    }
+    differences(&stored.payload, &new.payload)
 }

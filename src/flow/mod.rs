@@ -1,6 +1,7 @@
 //! One use case a file: load, decide, write, act.
 //!
 //! - [`accept`]: a request becomes a row, once per key
+//! - [`relay`]: what callers wrote to the outbox becomes rows too; [`intent`] is what one must be
 //! - [`feed`]: due rows become jobs
 //! - [`allocate`]: sequences of one account are handed out, where that is the strategy
 //! - [`submit`]: a job becomes a recorded envelope; [`send`] sends recorded bytes
@@ -12,7 +13,7 @@
 //! - [`withdraw`]: a row that was not sent is cancelled
 //! - [`requeue`]: staff run a failed row again
 //! - [`keys`]: API keys are made, listed, revoked and checked
-//! - [`fields`], [`reason`]: reading requests with all their faults; why staff change something
+//! - [`json`], [`fields`], [`reason`]: reading requests with all their faults; why staff change something
 
 pub mod accept;
 pub mod allocate;
@@ -21,6 +22,8 @@ pub mod chain;
 pub mod feed;
 pub mod fields;
 pub mod fresh;
+pub mod intent;
+pub mod json;
 pub mod keys;
 pub mod memory;
 #[cfg(feature = "planted-bugs")]
@@ -29,6 +32,7 @@ pub mod provision;
 pub mod reason;
 pub mod reconcile;
 pub mod recover;
+pub mod relay;
 pub mod requeue;
 pub mod send;
 pub mod submit;

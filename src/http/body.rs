@@ -12,8 +12,9 @@ use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
+use super::Shared;
 use super::problem::{Code, Problem};
-use super::{Shared, json};
+use crate::flow::json;
 
 /// Of a body that is too large so much more is read, so that the caller gets the answer and not a broken connection.
 const DRAINED_BYTES: usize = 4 * 1024 * 1024;

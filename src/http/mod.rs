@@ -11,7 +11,6 @@ mod auth;
 mod body;
 mod code;
 mod edge;
-mod json;
 mod patience;
 mod probes;
 mod problem;

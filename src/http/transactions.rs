@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::domain::ids::SubmissionId;
 use crate::domain::key::{IdempotencyKey, Tenant};
-use crate::flow::accept::{self, Outcome};
+use crate::flow::accept::{self, KeyFault, Outcome};
 use crate::flow::fields::{BadPayload, Fault};
 use crate::ledger::Submission;
 use crate::ledger::{Cursor, ListFilter};
@@ -217,17 +217,16 @@ fn resolve_key(
         return Err(Problem::new(Code::InvalidIdempotencyKey, detail));
     }
     let sent = first.map(|value| parse_key(value.as_bytes())).transpose()?;
-    match (sent, derived) {
-        (Some(sent), Some(derived)) if sent != derived => Err(Problem::new(
+    accept::resolve_key(sent, derived).map_err(|fault| match fault {
+        KeyFault::Mismatch => Problem::new(
             Code::IdempotencyKeyMismatch,
             "`Idempotency-Key` and `key_parts` name different keys; send one of them",
-        )),
-        (Some(key), _) | (None, Some(key)) => Ok(key),
-        (None, None) => Err(Problem::new(
+        ),
+        KeyFault::Missing => Problem::new(
             Code::MissingIdempotencyKey,
             "send the header `Idempotency-Key`, or `key_parts` in the body",
-        )),
-    }
+        ),
+    })
 }
 
 fn parse_key(bytes: &[u8]) -> Result<IdempotencyKey, Problem> {

@@ -124,7 +124,8 @@ fn name(new: &NewSubmission) -> Name {
     (new.tenant.as_str().to_owned(), new.key.as_str().to_owned())
 }
 
-async fn insert_all(
+/// One answer for each, in their order.
+pub(super) async fn insert_all(
     tx: &DatabaseTransaction,
     news: &[NewSubmission],
 ) -> Result<Vec<Accepted>, LedgerError> {

@@ -10,7 +10,7 @@ use super::types::LedgerError;
 use super::writer;
 
 /// Longest wait for a connection.
-const ACQUIRE_LIMIT: Duration = Duration::from_secs(8);
+pub(super) const ACQUIRE_LIMIT: Duration = Duration::from_secs(8);
 /// Longest statement on `PostgreSQL`.
 const STATEMENT_LIMIT: Duration = Duration::from_secs(10);
 /// Longest wait for a lock, on either database.

@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use migration::{Migrator, MigratorTrait};
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, EntityTrait, QuerySelect};
+use sea_orm::sea_query::Expr;
+use sea_orm::{
+    ConnectionTrait, DatabaseTransaction, DbBackend, EntityTrait, QueryFilter, QuerySelect,
+};
 
 use super::claim::lock;
-use super::entity::submission;
+use super::entity::{outbox, submission};
 use super::types::LedgerError;
 use super::{Ledger, memory};
 
@@ -21,6 +24,9 @@ const MEMORY: usize = 4;
 
 /// With this many migrations the ledger knows whether it was set back.
 const DOUBT: usize = 8;
+
+/// With this many migrations there is an outbox.
+const OUTBOX: usize = 9;
 
 /// A migration, and whether the database has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +58,7 @@ impl Ledger {
     }
 
     /// Takes the last `steps` migrations back, or all of them. Refused while there are submissions: keys that were paid
-    /// must never be forgotten.
+    /// must never be forgotten. Also while the outbox holds intents that were not taken in.
     ///
     /// # Errors
     /// [`LedgerError`]; [`LedgerError::Unfit`] while there are submissions.
@@ -121,6 +127,15 @@ async fn refuse_to_forget(tx: &DatabaseTransaction, steps: Option<u32>) -> Resul
             "the ledger's memory was lost once: taking these tables away would forget what the chain told since"
                 .to_owned(),
         ));
+    }
+    if applied >= OUTBOX && applied.saturating_sub(steps) < OUTBOX {
+        let new = outbox::Entity::find().filter(Expr::cust("state = 'new'"));
+        if new.limit(1).one(tx).await?.is_some() {
+            return Err(LedgerError::Unfit(
+                "the outbox holds intents that were not taken in: taking it away would lose them"
+                    .to_owned(),
+            ));
+        }
     }
     if applied == 0 || applied.saturating_sub(steps) >= MEMORY {
         return Ok(());

@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`types`]; `memory`, which lets changes through while nothing was forgotten; `transition`, the one way
 //! by which a row changes its state, with `recording` and `release`; the verbs in `accept`, `feed`, `claim`, `serialized`, `leases`, `lookup`, `read`, `list`, `channels`, `keys`,
-//! `progress`, `recovered`; and below them `store`, `reader` and `writer`, which make work durable.
+//! `progress`, `recovered`, `outbox`; and below them `store`, `reader` and `writer`, which make work durable.
 //!
 //! Architecture invariants: every change of a status goes through `transition`, which asks the domain. Nothing here
 //! talks to the network or to a queue. Times are the database's.
@@ -26,6 +26,7 @@ mod lookup;
 mod memory;
 mod migrate;
 mod observer;
+pub mod outbox;
 #[cfg(feature = "planted-bugs")]
 pub mod planted;
 mod progress;

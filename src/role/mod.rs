@@ -29,6 +29,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::flow::feed::Feed;
+use crate::flow::relay::Relay;
 use crate::ledger::{Ledger, Submission};
 use crate::metrics::Metrics;
 use loops::Loops;
@@ -58,6 +59,15 @@ fn feed(feed: Feed, nudge: Arc<Notify>, loops: &mut Loops) {
     let stop = loops.stop_token();
     loops.cycle("feed", async move {
         feed.run(&nudge, &stop).await;
+        Ok(())
+    });
+}
+
+/// Starts a relay of the outbox as one of the parts of a process.
+fn relay(relay: Relay, loops: &mut Loops) {
+    let stop = loops.stop_token();
+    loops.cycle("relay", async move {
+        relay.run(&stop).await;
         Ok(())
     });
 }

@@ -15,6 +15,7 @@ use crate::domain::ids::SubmissionId;
 use crate::flow::chain::Chain;
 use crate::flow::feed::Feed;
 use crate::flow::memory::Watch;
+use crate::flow::relay::Relay;
 use crate::flow::send::{SendDelays, Sender};
 use crate::flow::submit::{Submitted, Submitter};
 use crate::http::Probed;
@@ -58,7 +59,8 @@ pub async fn run(config: &WorkerConfig, shutdown: CancellationToken) -> Result<(
     let delays = SendDelays::new(close, config.rpc.send_timeout);
     let (parts, network_parts) = ((&ledger, &queue), (&rpc, &chain));
     let allocator = app::allocator(&config.signers, &keys, parts, network_parts);
-    let sender = Sender::new(ledger.clone(), rpc, Arc::clone(&chain), delays).counted_by(metrics);
+    let sender = Sender::new(ledger.clone(), rpc, Arc::clone(&chain), delays)
+        .counted_by(Arc::clone(&metrics));
     let identity = Identity {
         network,
         treasury: keys.treasury().account(),
@@ -76,6 +78,9 @@ pub async fn run(config: &WorkerConfig, shutdown: CancellationToken) -> Result<(
         Some(allocator) => submitter.serialized_by(allocator),
         None => submitter,
     };
+    let nudge = Arc::new(Notify::new());
+    let period = config.relay.interval;
+    let relay = Relay::new(ledger.clone(), metrics, Arc::clone(&nudge), period);
     let feed = Feed::new(ledger, queue.clone(), app::feed_settings(&config.queue));
     let concurrency = config.queue.concurrency as usize;
     tracing::info!(concurrency, "worker is ready");
@@ -84,7 +89,8 @@ pub async fn run(config: &WorkerConfig, shutdown: CancellationToken) -> Result<(
         "worker",
         work(queue, watch, submitter, concurrency, jobs, stop),
     );
-    super::feed(feed, Arc::new(Notify::new()), &mut loops);
+    super::feed(feed, nudge, &mut loops);
+    super::relay(relay, &mut loops);
     loops.run().await
 }
 

@@ -22,6 +22,7 @@ mod crash;
 mod heavy_crowd;
 mod heavy_flood;
 mod heavy_network;
+mod heavy_outbox;
 mod heavy_postgres;
 mod heavy_race;
 mod heavy_redis;

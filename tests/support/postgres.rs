@@ -127,6 +127,21 @@ impl Postgres {
             .to_owned()
     }
 
+    /// Runs a script, statement by statement, as a file handed to psql.
+    pub fn psql_script(&self, url: &str, script: &str) {
+        let file = self.scratch.path().join("script.sql");
+        std::fs::write(&file, script).expect("the tests may write there");
+        let output = Command::new(self.install.program("psql"))
+            .args(["--no-psqlrc", "--quiet", "-v", "ON_ERROR_STOP=1", "--file"])
+            .arg(&file)
+            .arg(url)
+            .stdin(Stdio::null())
+            .output()
+            .expect("psql is installed beside the server");
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "psql -f: {complaint}");
+    }
+
     /// Makes a database of a dump of another one, as a logical backup is restored, and returns its URL.
     #[allow(dead_code, reason = "for tests of restored databases")]
     pub fn restored(&self, url: &str) -> String {

@@ -21,6 +21,7 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
         "flow",
         &["config", "domain", "ledger", "metrics", "queue", "stellar"],
     ),
+    ("outbox", &["config", "domain", "flow", "ledger"]),
     (
         "app",
         &[

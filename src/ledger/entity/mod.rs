@@ -5,6 +5,7 @@ pub(super) mod attempt;
 pub(super) mod channel;
 pub(super) mod log;
 pub(super) mod memory;
+pub(super) mod outbox;
 pub(super) mod progress;
 pub(super) mod recovered;
 pub(super) mod submission;

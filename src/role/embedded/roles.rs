@@ -12,6 +12,7 @@ use crate::flow::chain::Chain;
 use crate::flow::feed::Feed;
 use crate::flow::memory::Watch;
 use crate::flow::reconcile::Reconciler;
+use crate::flow::relay::Relay;
 use crate::flow::send::{SendDelays, Sender};
 use crate::flow::submit::Submitter;
 use crate::http::{Parts, Probed};
@@ -21,7 +22,7 @@ use crate::queue::Queue;
 use crate::role::loops::Loops;
 use crate::role::pulse::Jobs;
 use crate::role::readiness::{self, Needs};
-use crate::role::{api, feed, probes, reconciler, worker};
+use crate::role::{api, feed, probes, reconciler, relay, worker};
 use crate::stellar::keyring::{Identity, KeyRing};
 use crate::stellar::network::NetworkId;
 use crate::stellar::rpc::Rpc;
@@ -68,6 +69,7 @@ pub(super) async fn start(
     let working = worker::work(queue, watch, submitter, concurrency, jobs, stop);
     loops.serve("worker", working);
     reconciler::start(reconciler, Arc::clone(&nudge), loops);
+    relay(ground.relay(Arc::clone(&nudge)), loops);
     feed(feeding, nudge, loops);
     Ok(url)
 }
@@ -117,6 +119,16 @@ impl Ground<'_> {
             app::reconcile_settings(&self.config.submit, &self.config.fees, self.close),
         )
         .counted_by(Arc::clone(&self.metrics))
+    }
+
+    fn relay(&self, nudge: Arc<Notify>) -> Relay {
+        let metrics = Arc::clone(&self.metrics);
+        Relay::new(
+            self.ledger.clone(),
+            metrics,
+            nudge,
+            self.config.relay.interval,
+        )
     }
 
     fn api(&self, queue: &Queue, nudge: Arc<Notify>, jobs: &Jobs, loops: &Loops) -> Parts {
