@@ -34,6 +34,8 @@ macro_rules! on_both {
 }
 
 mod announcing;
+#[cfg(feature = "devnet")]
+mod embedded;
 mod enqueueing;
 mod examples;
 mod limits;
