@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::chain::Chain;
-use super::recover::{Identify, Sighted, SurveyError, Whose};
+use super::recover::{Identify, LastUse, Sighted, SurveyError, Whose};
 use crate::domain::ids::{AccountId, Pair, TxHash};
 use crate::domain::plan::AccountState;
 use crate::ledger::{ChannelState, Ledger, LedgerError, Memory};
@@ -161,22 +161,23 @@ async fn judge(
     if unknown.is_empty() && told {
         return Ok(());
     }
-    let last = Pair {
+    let pair = Pair {
         account,
         sequence: seq_num,
     };
-    let sighted = match since_ledger {
-        Some(at) => parts.sight(last, at).await?,
+    let last = since_ledger.map(|ledger| LastUse { pair, ledger });
+    let sighted = match last {
+        Some(last) => parts.sight(last).await?,
         None => Sighted::BeyondReach,
     };
-    let forgotten = match sighted {
-        Sighted::Seen(Whose::Forgotten) => true,
-        Sighted::BeyondReach => !unknown.is_empty(),
-        Sighted::NotSeen => return Err(SurveyError::NotTold.into()),
-        Sighted::Seen(Whose::Recorded | Whose::Foreign(_)) => {
+    let forgotten = match (sighted, last) {
+        (Sighted::Seen(Whose::Forgotten), _) => true,
+        (Sighted::NotSeen, _) => return Err(SurveyError::NotTold.into()),
+        (Sighted::Seen(Whose::Recorded | Whose::Foreign(_)), Some(last)) => {
             unknown.remove(&seq_num);
-            parts.has_forgotten_any(account, &unknown).await?
+            parts.has_forgotten_any(last, &unknown).await?
         }
+        (Sighted::BeyondReach, _) | (Sighted::Seen(_), None) => !unknown.is_empty(),
     };
     if forgotten {
         let reason = format!(
@@ -184,7 +185,7 @@ async fn judge(
         );
         stop(parts.ledger, &reason).await?;
     } else if let Sighted::Seen(Whose::Foreign(hash)) = sighted {
-        set_aside(parts.ledger, last, hash).await?;
+        set_aside(parts.ledger, pair, hash).await?;
     }
     Ok(())
 }

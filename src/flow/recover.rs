@@ -25,7 +25,7 @@ use crate::stellar::effect;
 use crate::stellar::keyring::Identity;
 use crate::stellar::rpc::Consumed;
 
-pub(super) use sight::{Sighted, Whose};
+pub(super) use sight::{LastUse, Sighted, Whose};
 pub use survey::{Identify, Survey, SurveyError, Unexplained};
 
 /// What a recovery came to.

@@ -1,6 +1,7 @@
 //! A pair is used: by whom is asked of the chain, and nothing but a transaction that is seen decides.
 
-use tender::domain::ids::Pair;
+use serde_json::Value;
+use tender::domain::ids::{AccountId, Pair};
 use tender::domain::key::KeyTag;
 use tender::domain::memory::MemoryState;
 use tender::domain::operation::Asset;
@@ -179,6 +180,56 @@ async fn an_idle_pair_that_two_strangers_overtook_is_no_loss_and_left_for_anothe
         1,
         "{strangers:?} paid somebody else"
     );
+}
+
+/// Two strangers use a free account one after the other; the ledger in which the second one does.
+async fn strangers_use(world: &World, account: AccountId) -> u64 {
+    let sequence = world.channel(account).await.next_sequence;
+    for sequence in [sequence, sequence + 1] {
+        let pair = Pair { account, sequence };
+        let stranger = of_somebody_else(world, pair).await;
+        world.net.rpc.send(stranger.hash, &stranger.xdr).await;
+        world.close(1);
+    }
+    world.net.rpc.latest().await.unwrap().ledger.into()
+}
+
+#[tokio::test]
+async fn an_account_that_two_strangers_used_is_no_loss_while_a_node_lags_behind_the_second() {
+    type Lag = fn(&str, &Value, u64) -> Option<Reply>;
+    let index: Lag = |method, params, last| {
+        let earlier = method == "getTransactions" && params["startLedger"].as_u64()? < last;
+        earlier.then_some(Reply::Result(serde_json::json!({
+            "transactions": [], "latestLedger": 1, "latestLedgerCloseTimestamp": 0,
+            "oldestLedger": 1, "oldestLedgerCloseTimestamp": 0, "cursor": "",
+        })))
+    };
+    let ledger: Lag = |method, _, last| {
+        (method == "getHealth").then(|| {
+            Reply::Result(serde_json::json!({
+                "status": "healthy", "latestLedger": last - 2, "latestLedgerCloseTime": "1800000000",
+                "oldestLedger": 1, "ledgerRetentionWindow": 1000,
+            }))
+        })
+    };
+    for (lag, told_meanwhile) in [(index, false), (ledger, true)] {
+        let world = World::start(1).await;
+        let account = world.ledger.channels().await.unwrap()[0].account;
+        let last = strangers_use(&world, account).await;
+        world.nodes[0].when_asked(move |_, method, params| lag(method, params, last));
+        for _ in 0..3 {
+            world.pass().await;
+            assert_eq!(world.state().await, MemoryState::Open);
+        }
+        let set_aside = world.channel(account).await.state == ChannelState::Quarantined;
+        assert_eq!(set_aside, told_meanwhile);
+        world.nodes[0].behaves();
+        world.pass().await;
+        assert_eq!(
+            (world.state().await, world.channel(account).await.state),
+            (MemoryState::Open, ChannelState::Quarantined)
+        );
+    }
 }
 
 #[tokio::test]

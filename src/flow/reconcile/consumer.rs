@@ -8,7 +8,7 @@ use super::{ReconcileError, Reconciler, evidence};
 use crate::domain::ids::Pair;
 use crate::domain::plan::{AccountState, Conclusion, conclude};
 use crate::domain::submission::{Consumer, Event};
-use crate::flow::recover::{Sighted, Whose};
+use crate::flow::recover::{LastUse, Sighted, Whose};
 use crate::ledger::{Attempt, Change, Lease, Submission};
 use crate::stellar::effect::Effect;
 use crate::stellar::rpc::Consumed;
@@ -133,17 +133,26 @@ impl Reconciler {
     ) -> Result<Identified, ReconcileError> {
         let AccountState::Present {
             sequence,
-            since_ledger: Some(at_ledger),
+            since_ledger: Some(ledger),
         } = snapshot.state
         else {
             return Ok(Identified::BeyondReach(None));
         };
-        let (last, parts) = (Pair { sequence, ..pair }, self.identify());
-        match parts.sight(last, at_ledger).await? {
+        let last = LastUse {
+            pair: Pair { sequence, ..pair },
+            ledger,
+        };
+        let parts = self.identify();
+        match parts.sight(last).await? {
             Sighted::NotSeen => return Ok(Identified::NotYet),
-            Sighted::Seen(_) | Sighted::BeyondReach => {}
+            // What comes before it is beyond reach then, too.
+            Sighted::BeyondReach => return Ok(Identified::BeyondReach(None)),
+            Sighted::Seen(_) => {}
         }
-        match parts.of_late(pair.account).await?.remove(&pair) {
+        let Some(mut seen) = parts.of_late(last).await? else {
+            return Ok(Identified::NotYet);
+        };
+        match seen.remove(&pair) {
             Some(found) => self.judge(attempts, Box::new(found)).await,
             None => Ok(Identified::BeyondReach(None)),
         }

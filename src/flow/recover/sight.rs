@@ -22,6 +22,15 @@ pub(in crate::flow) enum Whose {
     Foreign(TxHash),
 }
 
+/// An account's last sequence and the ledger in which it was used, as the account names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::flow) struct LastUse {
+    /// The account and its sequence.
+    pub(in crate::flow) pair: Pair,
+    /// The ledger.
+    pub(in crate::flow) ledger: u32,
+}
+
 /// The transaction that used an account's last sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::flow) enum Sighted {
@@ -34,15 +43,12 @@ pub(in crate::flow) enum Sighted {
 }
 
 impl Identify<'_> {
-    /// Who used an account's last sequence, in the ledger that the account names.
-    pub(in crate::flow) async fn sight(
-        &self,
-        pair: Pair,
-        at_ledger: u32,
-    ) -> Result<Sighted, SurveyError> {
+    /// Who used an account's last sequence.
+    pub(in crate::flow) async fn sight(&self, last: LastUse) -> Result<Sighted, SurveyError> {
+        let LastUse { pair, ledger } = last;
         let mut within_reach = false;
         for node in self.rpc.each_node() {
-            let seen = match node.consumer(pair, at_ledger, at_ledger).await? {
+            let seen = match node.consumer(pair, ledger, ledger).await? {
                 Consumer::Found(seen) => seen,
                 Consumer::NotSeen { whole, .. } => {
                     within_reach |= whole;
@@ -58,19 +64,24 @@ impl Identify<'_> {
         })
     }
 
-    /// Whether one of those sequences of an account was used by a transaction that the ledger may have forgotten. None of
-    /// them is the account's last, so an index that lags tells of them before that one.
+    /// Whether one of those sequences of an account was used by a transaction that the ledger may have forgotten. The
+    /// last one is none of them.
     pub(in crate::flow) async fn has_forgotten_any(
         &self,
-        account: AccountId,
+        last: LastUse,
         sequences: &BTreeSet<i64>,
     ) -> Result<bool, SurveyError> {
         if sequences.is_empty() {
             return Ok(false);
         }
-        let seen = self.of_late(account).await?;
+        let Some(seen) = self.of_late(last).await? else {
+            return Err(SurveyError::NotTold);
+        };
         for sequence in sequences.iter().copied() {
-            let Some(seen) = seen.get(&Pair { account, sequence }) else {
+            let Some(seen) = seen.get(&Pair {
+                sequence,
+                ..last.pair
+            }) else {
                 return Ok(true);
             };
             if self.whose(seen).await? == Whose::Forgotten {
@@ -80,19 +91,24 @@ impl Identify<'_> {
         Ok(false)
     }
 
-    /// The transactions that used an account's sequences since some time before the last pass, by any node.
+    /// The transactions that used an account's sequences since some time before the last pass, by any node. `None`: no
+    /// node shows who used the last one, so that of one before it may be missing only because indexes lag.
     pub(in crate::flow) async fn of_late(
         &self,
-        account: AccountId,
-    ) -> Result<HashMap<Pair, Consumed>, SurveyError> {
+        last: LastUse,
+    ) -> Result<Option<HashMap<Pair, Consumed>>, SurveyError> {
         let passed = self.ledger.progress().await?;
-        let from = passed.map_or(0, |passed| passed.pass.ledger.saturating_sub(LOOK_BACK));
-        let to = self.rpc.latest().await?.ledger;
-        let (accounts, mut seen) = (HashSet::from([account]), HashMap::new());
+        let passed = passed.map_or(0, |passed| passed.pass.ledger.min(last.ledger));
+        let range = (passed.saturating_sub(LOOK_BACK), last.ledger);
+        let (accounts, mut seen) = (HashSet::from([last.pair.account]), HashMap::new());
+        let mut told = false;
         for node in self.rpc.each_node() {
-            read_node(&node, &accounts, (from, to), &mut seen).await?;
+            let mut shown = HashMap::new();
+            read_node(&node, &accounts, range, &mut shown).await?;
+            told |= shown.contains_key(&last.pair);
+            seen.extend(shown);
         }
-        Ok(seen)
+        Ok(told.then_some(seen))
     }
 
     /// Whose a transaction is that was seen.
