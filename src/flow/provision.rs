@@ -206,7 +206,7 @@ impl Provisioner {
         .await?;
         let sent = step!(
             "provision.send",
-            self.rpc.send(signed.hash, &signed.xdr).await
+            self.rpc.send_transaction(signed.hash, &signed.xdr).await
         );
         if let SendAnswer::Refused(refusal) = sent.answer {
             // Nothing else holds these bytes: a refusal of the only send of an unrecorded transaction still may race a

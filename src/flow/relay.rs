@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::intent::JUDGE;
 use crate::ledger::outbox::{BATCH, Moved};
 use crate::ledger::{Ledger, LedgerError};
-use crate::metrics::Metrics;
+use crate::metrics::{self, Metrics};
 
 /// An intent that the database would not take in is tried again after that time.
 const ASIDE: Duration = Duration::from_secs(60);
@@ -123,20 +123,20 @@ impl Relay {
             match outcome {
                 Ok(_) => {
                     relayed.accepted += 1;
-                    self.metrics.intent_relayed("accepted");
+                    self.metrics.intent_relayed(metrics::Relayed::Accepted);
                 }
                 Err(refused) => {
                     // The reason stands in the row: it names what its caller wrote.
                     tracing::error!(intent = id, code = refused.code, "an intent was refused");
                     relayed.refused += 1;
-                    self.metrics.intent_relayed(refused.code);
+                    self.metrics.intent_relayed(metrics::Relayed::Refused);
                 }
             }
         }
         for (id, error) in &moved.left {
             tracing::error!(intent = id, %error, "an intent cannot be taken in, and is tried again later");
             relayed.left += 1;
-            self.metrics.intent_relayed("failed");
+            self.metrics.intent_relayed(metrics::Relayed::Failed);
         }
         if relayed.accepted > before {
             self.feed.notify_one();

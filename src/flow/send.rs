@@ -104,7 +104,7 @@ impl Sender {
         xdr: &str,
         operations: i64,
     ) -> Result<(), SendError> {
-        let sent = step!("send.network", self.rpc.send(hash, xdr).await);
+        let sent = step!("send.network", self.rpc.send_transaction(hash, xdr).await);
         if let Some(seen) = sent.seen {
             self.chain.observe(seen);
         }

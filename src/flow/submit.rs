@@ -143,7 +143,10 @@ impl Submitter {
         };
         #[cfg(feature = "planted-bugs")]
         if super::planted::sends_first() {
-            self.sender.rpc().send(signed.hash, &signed.xdr).await;
+            self.sender
+                .rpc()
+                .send_transaction(signed.hash, &signed.xdr)
+                .await;
         }
         // An unknown commit must not be followed by a send, so the error leaves here.
         let recorded = step!(

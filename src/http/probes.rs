@@ -1,12 +1,15 @@
 //! Probes and metrics, of every process: an api serves them with the rest, other roles on an address of their own.
 
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, join_all};
 use poem::web::Data;
 use poem_openapi::payload::{Json, PlainText};
 use poem_openapi::{Object, OpenApi};
+use tokio::time::timeout;
 
+use crate::domain::ids::AccountId;
 use crate::flow::fields::Fault;
 use crate::ledger::Ledger;
 use crate::metrics::Metrics;
@@ -15,6 +18,9 @@ use crate::stellar::rpc::Rpc;
 use super::patience::reading;
 use super::problem::{Code, Problem};
 use super::refusal::{LiveRefused, MetricsRefused, ReadyRefused};
+
+/// Longest that whoever asks for metrics waits for nodes.
+const NETWORK_PATIENCE: Duration = Duration::from_secs(2);
 
 /// One thing that was looked at.
 #[derive(Clone, Debug)]
@@ -44,6 +50,8 @@ pub struct Probed {
     pub metrics: Arc<Metrics>,
     /// The client whose calls are shown.
     pub rpc: Option<Rpc>,
+    /// Accounts whose balances are shown, by what they are for.
+    pub balances: Vec<(&'static str, AccountId)>,
     /// The ledger whose rows are counted: for apis only, since the others would show the same numbers again.
     pub ledger: Option<Ledger>,
 }
@@ -121,6 +129,7 @@ impl Probes {
             count_rows(ledger, metrics).await;
         }
         if let Some(rpc) = &probed.rpc {
+            look_at_network(rpc, &probed.balances, metrics).await;
             let calls = rpc.calls().into_iter();
             metrics.set_rpc_calls(calls.map(|(method, count)| (method.as_str(), count)));
         }
@@ -132,14 +141,18 @@ impl Probes {
 
 /// Without the ledger the other metrics are worth the more.
 async fn count_rows(ledger: &Ledger, metrics: &Metrics) {
-    let (counts, pool, progress, memory) = futures::join!(
+    let (counts, backlog, pool, progress, memory) = futures::join!(
         reading(ledger.live_counts()),
+        reading(ledger.backlog()),
         reading(ledger.pool()),
         reading(ledger.progress()),
         reading(ledger.memory()),
     );
     if let Ok(counts) = counts {
         metrics.set_depth(&counts);
+    }
+    if let Ok(backlog) = backlog {
+        metrics.set_backlog(&backlog.oldest_due, backlog.stuck);
     }
     if let Ok(pool) = pool {
         metrics.set_channels(pool.free, pool.leased, pool.quarantined);
@@ -149,6 +162,29 @@ async fn count_rows(ledger: &Ledger, metrics: &Metrics) {
     }
     if let Ok(memory) = memory {
         metrics.set_memory_lost(memory.refusal().is_some());
+    }
+}
+
+/// What the nodes show now. One that does not answer in time leaves the gauges as they were: readiness tells.
+async fn look_at_network(rpc: &Rpc, balances: &[(&'static str, AccountId)], metrics: &Metrics) {
+    let seen = timeout(NETWORK_PATIENCE, rpc.latest());
+    let held = balances.iter().map(|(name, account)| async move {
+        let held = timeout(NETWORK_PATIENCE, rpc.native_balance(*account)).await;
+        (*name, held)
+    });
+    let (seen, held) = futures::join!(seen, join_all(held));
+    if let Ok(Ok(seen)) = seen {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let lag = now
+            .unwrap_or_default()
+            .as_secs()
+            .saturating_sub(seen.close_time);
+        metrics.set_rpc_lag(Duration::from_secs(lag));
+    }
+    for (name, held) in held {
+        if let Ok(Ok(stroops)) = held {
+            metrics.set_balance(name, stroops.unwrap_or(0));
+        }
     }
 }
 

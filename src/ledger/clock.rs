@@ -10,11 +10,16 @@ use super::types::Millis;
 
 /// The time of the statement: constant within it, so that PostgreSQL can hold it against an index.
 pub(super) fn now(db: &impl ConnectionTrait) -> Expr {
-    Expr::cust(if db.get_database_backend() == DbBackend::Sqlite {
+    Expr::cust(sql(db.get_database_backend()))
+}
+
+/// The same, for a statement that is written out.
+pub(super) fn sql(backend: DbBackend) -> &'static str {
+    if backend == DbBackend::Sqlite {
         "(CAST(unixepoch('subsec') * 1000 AS INTEGER))"
     } else {
         "((extract(epoch FROM statement_timestamp()) * 1000)::bigint)"
-    })
+    }
 }
 
 /// So long after now.

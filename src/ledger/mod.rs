@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`types`]; `memory`, which lets changes through while nothing was forgotten; `transition`, the one way
 //! by which a row changes its state, with `recording` and `release`; the verbs in `accept`, `feed`, `claim`, `serialized`, `leases`, `lookup`, `read`, `list`, `channels`, `keys`,
-//! `progress`, `recovered`, `outbox`; and below them `store`, `reader` and `writer`, which make work durable.
+//! `progress`, `backlog`, `recovered`, `outbox`; and below them `store`, `reader` and `writer`, which make work durable.
 //!
 //! Architecture invariants: every change of a status goes through `transition`, which asks the domain. Nothing here
 //! talks to the network or to a queue. Times are the database's.
@@ -11,6 +11,7 @@ use sea_orm::ConnectionTrait;
 use sea_orm::sea_query::{Expr, Query};
 
 mod accept;
+mod backlog;
 mod channels;
 mod claim;
 mod clock;
@@ -43,6 +44,7 @@ pub mod types;
 mod witness;
 mod writer;
 
+pub use backlog::Backlog;
 pub use forgotten::Recovered;
 pub use keys::{ApiKey, NewKey};
 pub use list::{BadCursor, Cursor, ListFilter};

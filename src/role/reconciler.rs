@@ -45,6 +45,7 @@ pub async fn run(config: &ReconcilerConfig, shutdown: CancellationToken) -> Resu
         }),
         metrics: Arc::clone(&metrics),
         rpc: Some(rpc.clone()),
+        balances: vec![("fee_source", fee_source.account()), ("treasury", treasury)],
         ledger: None,
     };
     probes::serve(config.probes, probed, &mut loops).await?;

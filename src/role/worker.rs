@@ -51,6 +51,7 @@ pub async fn run(config: &WorkerConfig, shutdown: CancellationToken) -> Result<(
         }),
         metrics: Arc::clone(&metrics),
         rpc: Some(rpc.clone()),
+        balances: Vec::new(),
         ledger: None,
     };
     probes::serve(config.probes, probed, &mut loops).await?;

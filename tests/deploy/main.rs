@@ -6,6 +6,7 @@
     reason = "a failed expectation is how a test speaks"
 )]
 
+mod alerts;
 mod compose;
 mod dockerfile;
 mod secrets;

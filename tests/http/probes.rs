@@ -79,7 +79,13 @@ async fn metrics_show_requests_and_the_ledger() {
     let text = get(&server.url, "/metrics").await.text().await;
     let text = text.expect("text");
     assert!(text.contains("reconciler_pass_age_seconds 0"), "{text}");
-    assert!(text.contains("outbox_stuck_submitted 0"), "{text}");
+    for line in [
+        "outbox_unknown_outcomes 0",
+        "outbox_stuck_submitted 0",
+        r#"outbox_oldest_due_seconds{priority="NORMAL"} 0"#,
+    ] {
+        assert!(text.contains(line), "{line} in\n{text}");
+    }
 }
 
 /// A role that serves probes and nothing else; its switch tells whether its loop is alive.
@@ -104,6 +110,7 @@ async fn role() -> (String, Arc<AtomicBool>, CancellationToken) {
         readiness: ready(vec![check("queue", true, "answers")]),
         metrics,
         rpc: Some(rpc),
+        balances: Vec::new(),
         ledger: None,
     };
     tokio::spawn(tender::http::serve_probes(

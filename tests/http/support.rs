@@ -64,6 +64,7 @@ pub async fn server_with(settings: Settings, readiness: Readiness) -> Server {
             readiness,
             metrics: Arc::new(Metrics::new().expect("metrics")),
             rpc: None,
+            balances: Vec::new(),
             ledger: Some(ledger.clone()),
         },
         settings,

@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use tender::domain::schedule::Priority;
 use tender::domain::submission::{Event, Status};
-use tender::ledger::{Pass, Submission};
+use tender::ledger::{Backlog, NewSubmission, Pass, Submission};
 
 use crate::bed::Bed;
 
@@ -60,6 +61,57 @@ async fn leases_are_counted_and_the_stillest_is_told(bed: Bed) {
     assert!(stillest >= Duration::from_secs(60), "{progress:?}");
 }
 
+async fn the_oldest_due_row_of_each_priority_is_told(bed: Bed) {
+    assert_eq!(bed.ledger.backlog().await.unwrap(), Backlog::default());
+    for (key, priority) in [("low", Priority::Low), ("urgent", Priority::Critical)] {
+        let new = NewSubmission {
+            priority,
+            ..crate::bed::new(key)
+        };
+        bed.ledger.accept(new).await.unwrap();
+    }
+    for (key, due) in [("low", -3_600_000), ("later", 3_600_000)] {
+        if key == "later" {
+            bed.accept(key).await;
+        }
+        bed.sql(&format!(
+            "UPDATE submission_ledger SET next_attempt_at = next_attempt_at + {due} WHERE idempotency_key = '{key}'"
+        ))
+        .await;
+    }
+    let oldest = bed.ledger.backlog().await.unwrap().oldest_due;
+    let priorities: Vec<_> = oldest.iter().map(|(priority, _)| *priority).collect();
+    assert_eq!(
+        priorities,
+        [Priority::Critical, Priority::Low],
+        "the third is not due"
+    );
+    assert!(oldest[0].1 < Duration::from_secs(60), "{oldest:?}");
+    assert!(oldest[1].1 >= Duration::from_secs(3_600), "{oldest:?}");
+}
+
+async fn a_row_with_the_network_is_stuck_once_no_envelope_can_live(bed: Bed) {
+    bed.channels(2).await;
+    let (old, young) = (bed.confirming("old").await, bed.confirming("young").await);
+    bed.accept("holds-no-pair").await;
+    bed.sql(&format!(
+        "UPDATE submission_ledger SET updated_at = updated_at - 661000 WHERE idempotency_key <> '{}'",
+        young.key.as_str()
+    ))
+    .await;
+    assert_eq!(bed.ledger.backlog().await.unwrap().stuck, 1);
+    bed.sql(&format!(
+        "UPDATE submission_ledger SET updated_at = updated_at + 60000 WHERE idempotency_key = '{}'",
+        old.key.as_str()
+    ))
+    .await;
+    assert_eq!(
+        bed.ledger.backlog().await.unwrap().stuck,
+        0,
+        "it may still land"
+    );
+}
+
 async fn an_observer_is_told_once_of_every_row_that_ends(mut bed: Bed) {
     bed.channels(1).await;
     let ended = Arc::new(Mutex::new(Vec::new()));
@@ -80,5 +132,7 @@ on_both!(
     the_last_pass_is_what_others_see,
     its_age_is_told_by_the_clock_of_the_database,
     leases_are_counted_and_the_stillest_is_told,
+    the_oldest_due_row_of_each_priority_is_told,
+    a_row_with_the_network_is_stuck_once_no_envelope_can_live,
     an_observer_is_told_once_of_every_row_that_ends,
 );

@@ -71,7 +71,11 @@ async fn a_foreign_consumer_that_is_seen_sets_the_account_aside_and_the_payment_
     world.nodes[0].behaves();
     let pair = row.pair.unwrap();
     let foreign = of_somebody_else(&world, pair).await;
-    world.net.rpc.send(foreign.hash, &foreign.xdr).await;
+    world
+        .net
+        .rpc
+        .send_transaction(foreign.hash, &foreign.xdr)
+        .await;
     world.close(1);
     world
         .pass_until(row.id, |row| row.state.status == Status::Pending)
@@ -123,7 +127,11 @@ async fn an_idle_pair_used_by_somebody_else_is_left_for_another() {
     world.nodes[0].behaves();
     forget_the_envelope(&world, &row).await;
     let foreign = of_somebody_else(&world, row.pair.unwrap()).await;
-    world.net.rpc.send(foreign.hash, &foreign.xdr).await;
+    world
+        .net
+        .rpc
+        .send_transaction(foreign.hash, &foreign.xdr)
+        .await;
     world.close(1);
     world.pass_until(row.id, |row| !row.state.holds_pair).await;
     assert_eq!(
@@ -145,7 +153,11 @@ async fn an_idle_pair_that_two_strangers_overtook_is_no_loss_and_left_for_anothe
     let mut strangers = Vec::new();
     for sequence in [pair.sequence, pair.sequence + 1] {
         let foreign = of_somebody_else(&world, Pair { sequence, ..pair }).await;
-        world.net.rpc.send(foreign.hash, &foreign.xdr).await;
+        world
+            .net
+            .rpc
+            .send_transaction(foreign.hash, &foreign.xdr)
+            .await;
         world.close(1);
         strangers.push(foreign.hash);
     }
@@ -188,7 +200,11 @@ async fn strangers_use(world: &World, account: AccountId) -> u64 {
     for sequence in [sequence, sequence + 1] {
         let pair = Pair { account, sequence };
         let stranger = of_somebody_else(world, pair).await;
-        world.net.rpc.send(stranger.hash, &stranger.xdr).await;
+        world
+            .net
+            .rpc
+            .send_transaction(stranger.hash, &stranger.xdr)
+            .await;
         world.close(1);
     }
     world.net.rpc.latest().await.unwrap().ledger.into()

@@ -214,7 +214,11 @@ async fn retries_are_exhausted_only_by_proof_and_a_late_inclusion_counts() {
         assert_eq!(world.stands(row.id).await.0, Status::Submitted);
     }
     let envelope = &world.ledger.attempts(row.id).await.unwrap()[0].envelope;
-    let late = world.net.rpc.send(envelope.hash, &envelope.xdr).await;
+    let late = world
+        .net
+        .rpc
+        .send_transaction(envelope.hash, &envelope.xdr)
+        .await;
     assert_eq!(late.answer, tender::domain::classify::SendAnswer::Pending);
     world.close(1);
     world

@@ -222,7 +222,11 @@ async fn what_a_killed_recovery_found_counts_for_the_next_one() {
     let sequence = pair.sequence + 1;
     let next = Pair { sequence, ..pair };
     let stranger = of_somebody_else(&world, next).await;
-    world.net.rpc.send(stranger.hash, &stranger.xdr).await;
+    world
+        .net
+        .rpc
+        .send_transaction(stranger.hash, &stranger.xdr)
+        .await;
     world.close(1);
     world.roll_back(&backup).await;
     world.first_look().await;

@@ -79,7 +79,7 @@ async fn an_account_that_somebody_else_moved_is_set_aside_and_pays_nobody_meanwh
     })
     .await
     .unwrap();
-    net.rpc.send(theirs.hash, &theirs.xdr).await;
+    net.rpc.send_transaction(theirs.hash, &theirs.xdr).await;
     line.world.close(1);
     let first = line.world.accept("first").await;
     let lines = Lines::default();

@@ -30,7 +30,7 @@ async fn send(answer: Value) -> Sent {
         Reply::Result(answer.clone())
     })
     .await;
-    server.client().send(HASH, "AAAA").await
+    server.client().send_transaction(HASH, "AAAA").await
 }
 
 #[tokio::test]

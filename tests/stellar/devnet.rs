@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tender::domain::classify::{Fault, Refusal, SendAnswer};
 use tender::domain::codes::{CreateAccountCode, Failure, OpFailure, PaymentCode, TxCode};
-use tender::domain::ids::TxHash;
+use tender::domain::ids::{AccountId, TxHash};
 use tender::domain::key::KeyTag;
 use tender::domain::operation::{Asset, Destination, Memo, MemoText, Operation, Payment};
 use tender::domain::plan::{AccountState, Effect, Finding};
@@ -35,7 +35,7 @@ async fn a_payment_is_taken_lands_and_is_seen_every_way_there_is() {
     let start = net.rpc.latest().await.unwrap();
     let operation = paying(Asset::Native, payee(), "1.5");
     let envelope = net.build(&channel(0), 1, &operation).await;
-    let again = || net.rpc.send(envelope.hash, &envelope.xdr);
+    let again = || net.rpc.send_transaction(envelope.hash, &envelope.xdr);
     let sent = again().await;
     assert_eq!((sent.answer, sent.seen), (SendAnswer::Pending, Some(start)));
     assert_eq!(again().await.answer, SendAnswer::Duplicate);
@@ -105,7 +105,7 @@ async fn the_nodes_tell_the_passphrase_that_signatures_are_made_for() {
     let operation = paying(Asset::Native, payee(), "1");
     let elsewhere = NetworkId::new("another network");
     let envelope = net.build_for(&elsewhere, &channel(0), 1, &operation).await;
-    let sent = net.rpc.send(envelope.hash, &envelope.xdr).await;
+    let sent = net.rpc.send_transaction(envelope.hash, &envelope.xdr).await;
     assert!(
         matches!(sent.answer, SendAnswer::Unknown(_)),
         "the node hashes it otherwise: {sent:?}"
@@ -144,7 +144,7 @@ async fn every_kind_of_operation_leaves_the_event_that_is_expected_of_it() {
     let mut expected = Vec::new();
     for (nth, operation) in (1..).zip(&operations) {
         let envelope = net.build(&channel(0), nth, operation).await;
-        let sent = net.rpc.send(envelope.hash, &envelope.xdr).await;
+        let sent = net.rpc.send_transaction(envelope.hash, &envelope.xdr).await;
         assert_eq!(sent.answer, SendAnswer::Pending, "{operation:?}");
         net.close();
         let found = net.look(&envelope, operation).await;
@@ -173,7 +173,7 @@ async fn a_fee_bump_replaces_what_waits_and_is_found_by_both_hashes() {
             .await
             .unwrap()
     };
-    let send = async |hash: TxHash, xdr: &str| net.rpc.send(hash, xdr).await.answer;
+    let send = async |hash: TxHash, xdr: &str| net.rpc.send_transaction(hash, xdr).await.answer;
     assert_eq!(send(plain.hash, &plain.xdr).await, SendAnswer::Pending);
     let low = bump(1999).await;
     let required = refused(Failure::Tx(TxCode::InsufficientFee), 2000);
@@ -220,7 +220,7 @@ async fn failures_in_a_ledger_are_told_also_through_a_fee_bump() {
             .await
             .unwrap();
         for envelope in [&plain, &bumped] {
-            let sent = net.rpc.send(envelope.hash, &envelope.xdr).await;
+            let sent = net.rpc.send_transaction(envelope.hash, &envelope.xdr).await;
             assert_eq!(sent.answer, SendAnswer::Pending, "{operation:?}");
         }
         net.close();
@@ -232,6 +232,20 @@ async fn failures_in_a_ledger_are_told_also_through_a_fee_bump() {
         let sequence = net.rpc.account_sequence(channel(0).account()).await;
         assert_eq!(sequence, Ok(Some(FIRST_SEQUENCE + nth)), "it was used");
     }
+}
+
+#[tokio::test]
+async fn what_an_account_holds_is_read_in_stroops() {
+    let net = Net::start().await;
+    let held = async |account| net.rpc.native_balance(account).await.unwrap();
+    let before = held(payee()).await.unwrap();
+    let envelope = net
+        .build(&channel(0), 1, &paying(Asset::Native, payee(), "1.5"))
+        .await;
+    net.rpc.send_transaction(envelope.hash, &envelope.xdr).await;
+    net.close();
+    assert_eq!(held(payee()).await, Some(before + 15_000_000));
+    assert_eq!(held(AccountId([77; 32])).await, None, "no such account");
 }
 
 #[tokio::test]
@@ -253,7 +267,7 @@ async fn refusals_are_told_by_their_codes() {
         (net.build(&nobody, 1, &operation).await, TxCode::NoAccount),
     ];
     for (envelope, code) in table {
-        let sent = net.rpc.send(envelope.hash, &envelope.xdr).await;
+        let sent = net.rpc.send_transaction(envelope.hash, &envelope.xdr).await;
         let SendAnswer::Refused(refusal) = sent.answer else {
             panic!("{sent:?}")
         };
@@ -282,7 +296,9 @@ async fn a_lost_answer_is_a_fault_of_its_kind_and_sending_again_pays_once() {
         let mut envelopes = Vec::new();
         for number in 0..2 {
             let envelope = net.build(&channel(number), 1, &operation).await;
-            let sent = impatient.send(envelope.hash, &envelope.xdr).await;
+            let sent = impatient
+                .send_transaction(envelope.hash, &envelope.xdr)
+                .await;
             assert_eq!(sent.answer, SendAnswer::Unknown(fault), "{loss:?}");
             envelopes.push(envelope);
         }
@@ -291,7 +307,12 @@ async fn a_lost_answer_is_a_fault_of_its_kind_and_sending_again_pays_once() {
         net.node.set_faults(FaultPlan::none());
         let mut answers = Vec::new();
         for envelope in &envelopes {
-            answers.push(net.rpc.send(envelope.hash, &envelope.xdr).await.answer);
+            answers.push(
+                net.rpc
+                    .send_transaction(envelope.hash, &envelope.xdr)
+                    .await
+                    .answer,
+            );
         }
         for answer in [SendAnswer::Pending, SendAnswer::Duplicate] {
             assert!(answers.contains(&answer), "{answers:?}");

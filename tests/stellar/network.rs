@@ -82,10 +82,10 @@ async fn a_node_that_did_not_tell_its_network_at_start_tells_it_before_it_is_use
     let pinned = &rpc.each_node()[0];
     for _ in 0..2 {
         assert_eq!(pinned.latest().await, Err(Fault::Connect));
-        let sent = pinned.send(TxHash([1; 32]), "AAAA").await;
+        let sent = pinned.send_transaction(TxHash([1; 32]), "AAAA").await;
         assert_eq!(sent.answer, SendAnswer::Unknown(Fault::Connect));
         assert_eq!(rpc.latest().await.unwrap().ledger, 10);
-        let sent = rpc.send(TxHash([1; 32]), "AAAA").await;
+        let sent = rpc.send_transaction(TxHash([1; 32]), "AAAA").await;
         assert_eq!(sent.answer, SendAnswer::Pending);
     }
     let asked = rpc

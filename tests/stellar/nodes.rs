@@ -96,7 +96,7 @@ fn over(nodes: &[&Node]) -> Rpc {
 }
 
 async fn send(rpc: &Rpc) -> SendAnswer {
-    rpc.send(TxHash([1; 32]), "AAAA").await.answer
+    rpc.send_transaction(TxHash([1; 32]), "AAAA").await.answer
 }
 
 async fn ledger(rpc: &Rpc) -> Result<u32, Fault> {

@@ -44,7 +44,7 @@ async fn faults_are_told_apart_whatever_is_asked() {
         let server = Server::always(reply.clone()).await;
         let rpc = server.client();
         assert_eq!(rpc.latest().await, Err(fault), "{reply:?}");
-        let sent = rpc.send(TxHash([1; 32]), "AAAA").await;
+        let sent = rpc.send_transaction(TxHash([1; 32]), "AAAA").await;
         assert_eq!(sent.answer, SendAnswer::Unknown(fault), "{reply:?}");
         assert_eq!(sent.seen, None, "{reply:?}");
     }
@@ -62,7 +62,7 @@ async fn sends_and_reads_have_timeouts_of_their_own() {
     let server = Server::always(Reply::Hang).await;
     let urls = [server.url()];
     let sent = client(&urls, short, NEVER)
-        .send(TxHash([1; 32]), "AAAA")
+        .send_transaction(TxHash([1; 32]), "AAAA")
         .await;
     assert_eq!(sent.answer, SendAnswer::Unknown(Fault::Timeout));
     let read = client(&urls, NEVER, short).latest().await;

@@ -15,6 +15,7 @@ mod domain;
 mod imports;
 mod length;
 mod local;
+mod sends;
 mod source;
 mod text;
 
@@ -30,6 +31,7 @@ const RULES: &[Rule] = &[
     ("import directions", imports::directions),
     ("owned crates", imports::owned_crates),
     ("environment", imports::environment),
+    ("who sends", sends::only_the_submit_path),
     ("pure domain", domain::pure),
     ("no wildcard arm", domain::no_wildcard_arm),
     ("function length", length::functions),

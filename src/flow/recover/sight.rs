@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::survey::read_node;
 use super::{Identify, SurveyError};
-use crate::domain::ids::{AccountId, Pair, TxHash};
+use crate::domain::ids::{Pair, TxHash};
 use crate::ledger::LedgerError;
 use crate::stellar::rpc::{Consumed, Consumer};
 

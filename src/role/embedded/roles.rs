@@ -51,6 +51,10 @@ pub(super) async fn start(
     let sender = Arc::new(ground.sender());
     let reconciler = ground.reconciler(Arc::clone(&sender), treasury.clone());
     let identity = ground.identity(&treasury);
+    let balances = vec![
+        ("fee_source", treasury.account()),
+        ("treasury", treasury.account()),
+    ];
     let submitter = ground.submitter(sender, treasury, channels)?;
     let watch = Watch::new(
         ground.ledger.clone(),
@@ -58,7 +62,8 @@ pub(super) async fn start(
         ground.rpc.clone(),
         identity,
     );
-    let parts = ground.api(&queue, Arc::clone(&nudge), &jobs, loops);
+    let mut parts = ground.api(&queue, Arc::clone(&nudge), &jobs, loops);
+    parts.probed.balances = balances;
     let (listener, url) = probes::listen("API", bind).await?;
     api::serve(parts, listener, loops);
     let concurrency = ground.config.queue.concurrency as usize;
@@ -147,6 +152,7 @@ impl Ground<'_> {
                 readiness,
                 metrics: Arc::clone(&self.metrics),
                 rpc: Some(self.rpc.clone()),
+                balances: Vec::new(),
                 ledger: Some(self.ledger.clone()),
             },
             settings: api::settings(&self.config.http, &self.config.fees),

@@ -80,6 +80,24 @@ impl Rpc {
             None => Err(Fault::Malformed),
         }
     }
+
+    /// What an account holds of the native asset, in stroops, or `None` if it does not exist.
+    ///
+    /// # Errors
+    /// [`Fault`] without a usable answer.
+    pub async fn native_balance(&self, account: AccountId) -> Result<Option<i64>, Fault> {
+        let key = key_of(account);
+        let params = Params(json!({ "keys": [key] }));
+        let read = |answer: Answer| match answer.entries.as_slice() {
+            [] => Ok(None),
+            [entry] if entry.key == key => match convert::read(&entry.xdr) {
+                Some(xdr::LedgerEntryData::Account(account)) => Ok(Some(account.balance)),
+                Some(_) | None => Err(Fault::Malformed),
+            },
+            _ => Err(Fault::Malformed),
+        };
+        self.call(Method::GetLedgerEntries, params, read).await
+    }
 }
 
 fn key_of(account: AccountId) -> String {

@@ -51,7 +51,7 @@ impl nodes::Answer for Answer {
 
 impl Rpc {
     /// Sends recorded bytes. No answer proves that the network does not have them.
-    pub async fn send(&self, hash: TxHash, xdr: &str) -> Sent {
+    pub async fn send_transaction(&self, hash: TxHash, xdr: &str) -> Sent {
         let params = Params(json!({ "transaction": xdr }));
         let sent = self.call(Method::SendTransaction, params, |answer: Answer| {
             if answer.hash != hash.to_string() {

@@ -26,7 +26,9 @@ pub struct Metrics {
     queue_depth: IntGaugeVec,
     latency: HistogramVec,
     fee_bumps: IntCounterVec,
+    oldest_due: IntGaugeVec,
     stuck: IntGaugeVec,
+    unknown: IntGaugeVec,
     dead: IntCounterVec,
     max_fee_hits: IntCounterVec,
     channels: IntGaugeVec,
@@ -40,8 +42,33 @@ pub struct Metrics {
     faults: IntCounterVec,
     memory_lost: IntGaugeVec,
     intents: IntCounterVec,
+    rpc_lag: IntGaugeVec,
+    balances: IntGaugeVec,
     http_requests: IntCounterVec,
     http_seconds: HistogramVec,
+}
+
+/// What became of an intent of the outbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relayed {
+    /// It has a submission.
+    Accepted,
+    /// It breaks a rule; its row says which.
+    Refused,
+    /// The database would not take it in.
+    Failed,
+}
+
+impl Relayed {
+    const ALL: [Self; 3] = [Self::Accepted, Self::Refused, Self::Failed];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Refused => "refused",
+            Self::Failed => "failed",
+        }
+    }
 }
 
 /// A metric could not be registered or written.
@@ -57,12 +84,14 @@ impl Metrics {
     #[rustfmt::skip] // One metric a line reads as the table it is.
     pub fn new() -> Result<Self, MetricsError> {
         let r = Registry::new();
-        Ok(Self {
+        let metrics = Self {
             operations: counters(&r, "outbox_ops_total", "Operations by outcome", &["kind", "priority", "outcome"])?,
             queue_depth: gauges(&r, "outbox_queue_depth", "Submissions that are not at their end yet", &["status", "priority"])?,
             latency: histograms(&r, "outbox_op_latency_seconds", "From acceptance to a terminal status", &["kind"], &LATENCY_BUCKETS)?,
             fee_bumps: counters(&r, "outbox_fee_bump_total", "Fees raised", &["kind"])?,
-            stuck: gauges(&r, "outbox_stuck_submitted", "Submissions whose outcome is out of reach", &[])?,
+            oldest_due: gauges(&r, "outbox_oldest_due_seconds", "How long the oldest due submission has waited for a worker", &["priority"])?,
+            stuck: gauges(&r, "outbox_stuck_submitted", "Submissions with the network that have not moved for longer than an envelope lives", &[])?,
+            unknown: gauges(&r, "outbox_unknown_outcomes", "Submissions whose outcome is out of reach", &[])?,
             dead: counters(&r, "outbox_dead_total", "Submissions that failed for good", &[])?,
             max_fee_hits: counters(&r, "outbox_max_fee_hit_total", "Bids at the ceiling", &["priority"])?,
             channels: gauges(&r, "outbox_channel_accounts", "Channel accounts", &["state"])?,
@@ -75,11 +104,26 @@ impl Metrics {
             resent: counters(&r, "reconciler_resent_total", "Envelopes sent again", &[])?,
             faults: counters(&r, "reconciler_faults_total", "Rows that a pass had to leave for the next one", &[])?,
             memory_lost: gauges(&r, "ledger_memory_lost", "1 while nothing is sent or decided because the ledger was set back", &[])?,
-            intents: counters(&r, "outbox_intents_total", "Intents of the outbox by what became of them: accepted, failed, or why they were refused", &["outcome"])?,
+            intents: counters(&r, "outbox_intents_total", "Intents of the outbox by what became of them", &["outcome"])?,
+            rpc_lag: gauges(&r, "stellar_rpc_lag_seconds", "Age of the last ledger that the nodes show, by this machine's clock", &[])?,
+            balances: gauges(&r, "stellar_balance_stroops", "What an account holds of the native asset", &["account"])?,
             http_requests: counters(&r, "http_requests_total", "HTTP requests", &["method", "status"])?,
             http_seconds: histograms(&r, "http_request_seconds", "Duration of HTTP requests", &["method"], &HTTP_BUCKETS)?,
             registry: r,
-        })
+        };
+        metrics.count_from_zero();
+        Ok(metrics)
+    }
+
+    /// What alert rules watch for an increase has to be there before it increases: the first time is one, too.
+    fn count_from_zero(&self) {
+        self.dead.with_label_values(NONE);
+        for priority in Priority::ALL {
+            self.max_fee_hits.with_label_values(&[priority.as_str()]);
+        }
+        for outcome in Relayed::ALL {
+            self.intents.with_label_values(&[outcome.as_str()]);
+        }
     }
 
     /// A submission reached a terminal status so long after it was accepted.
@@ -145,11 +189,35 @@ impl Metrics {
 
     /// How far the reconcilers are, whichever process they are: the time since the last pass, and how many submissions
     /// have an outcome out of reach.
-    pub fn set_progress(&self, age: Duration, stuck: u64) {
+    pub fn set_progress(&self, age: Duration, unknown: u64) {
         self.pass_age
             .with_label_values(NONE)
             .set(gauge(age.as_secs()));
+        self.unknown.with_label_values(NONE).set(gauge(unknown));
+    }
+
+    /// How long due submissions have waited, and how many with the network do not move.
+    pub fn set_backlog(&self, oldest_due: &[(Priority, Duration)], stuck: u64) {
+        for priority in Priority::ALL {
+            let oldest = oldest_due.iter().find(|(of, _)| *of == priority);
+            let waited = oldest.map_or(0, |(_, waited)| waited.as_secs());
+            self.oldest_due
+                .with_label_values(&[priority.as_str()])
+                .set(gauge(waited));
+        }
         self.stuck.with_label_values(NONE).set(gauge(stuck));
+    }
+
+    /// How old the last ledger is that the nodes show.
+    pub fn set_rpc_lag(&self, lag: Duration) {
+        self.rpc_lag
+            .with_label_values(NONE)
+            .set(gauge(lag.as_secs()));
+    }
+
+    /// What an account of ours holds, in stroops.
+    pub fn set_balance(&self, account: &str, stroops: i64) {
+        self.balances.with_label_values(&[account]).set(stroops);
     }
 
     /// Whether the ledger was set back and decides nothing.
@@ -159,9 +227,9 @@ impl Metrics {
             .set(i64::from(lost));
     }
 
-    /// An intent of the outbox was `accepted`, `failed` to be taken in, or was refused for a reason.
-    pub fn intent_relayed(&self, outcome: &'static str) {
-        self.intents.with_label_values(&[outcome]).inc();
+    /// A relay had an intent of the outbox in hand.
+    pub fn intent_relayed(&self, outcome: Relayed) {
+        self.intents.with_label_values(&[outcome.as_str()]).inc();
     }
 
     /// What the ledger holds now that is not at its end yet. A status and priority that is not listed has none.
@@ -261,59 +329,4 @@ fn gauge(count: u64) -> i64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::classify::Fault;
-
-    #[test]
-    fn what_a_process_never_touches_it_does_not_show() {
-        let text = Metrics::new().expect("a registry").render();
-        assert_eq!(text.expect("text"), "");
-    }
-
-    #[test]
-    fn what_was_counted_is_rendered_by_name_and_label() {
-        let metrics = Metrics::new().expect("a registry");
-        metrics.operation_ended(
-            OperationKind::Payment,
-            Priority::Normal,
-            Status::Failed,
-            Duration::from_secs(3),
-        );
-        metrics.set_depth(&[(Status::Pending, Priority::Low, 7)]);
-        metrics.set_depth(&[(Status::Building, Priority::Low, 2)]);
-        metrics.set_channels(3, 2, 1);
-        metrics.http_answered("BREW", 405, Duration::from_millis(1));
-        metrics.send_answered(&SendAnswer::Unknown(Fault::Timeout));
-        metrics.set_rpc_calls([("getEvents", 3)]);
-        metrics.set_rpc_calls([("getEvents", 5)]);
-        metrics.reconciler_passed(4, 2, 1, 0);
-        metrics.reconciler_passed(3, 1, 0, 2);
-        metrics.set_progress(Duration::from_secs(9), 6);
-        metrics.set_memory_lost(true);
-        metrics.intent_relayed("invalid_json");
-        let text = metrics.render().expect("text");
-        assert!(!text.contains(r#"status="confirmed"}"#), "{text}");
-        for line in [
-            r#"outbox_ops_total{kind="payment",outcome="failed",priority="NORMAL"} 1"#,
-            r#"outbox_queue_depth{priority="LOW",status="pending"} 0"#,
-            r#"outbox_queue_depth{priority="LOW",status="building"} 2"#,
-            r#"outbox_channel_accounts{state="leased"} 2"#,
-            r#"http_requests_total{method="other",status="405"} 1"#,
-            "outbox_dead_total 1",
-            r#"outbox_sends_total{answer="unknown"} 1"#,
-            r#"stellar_rpc_calls_total{method="getEvents"} 5"#,
-            "reconciler_passes_total 2",
-            "reconciler_leases 3",
-            "reconciler_settled_total 3",
-            "reconciler_resent_total 1",
-            "reconciler_faults_total 2",
-            "reconciler_pass_age_seconds 9",
-            "outbox_stuck_submitted 6",
-            "ledger_memory_lost 1",
-            r#"outbox_intents_total{outcome="invalid_json"} 1"#,
-        ] {
-            assert!(text.contains(line), "{line} in\n{text}");
-        }
-    }
-}
+mod tests;
