@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures::FutureExt as _;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::memory::{self, NoticeError, Told};
@@ -120,6 +121,8 @@ impl Feed {
     /// lost.
     pub async fn run(&self, nudge: &Notify, shutdown: &CancellationToken) {
         while !shutdown.is_cancelled() {
+            // A row that comes due within the round may be too late for it, and no longer ahead of whoever asks afterwards.
+            let planned = Instant::now() + self.rest().await;
             if let Err(error) = self.run_once().await {
                 tracing::warn!(%error, "the feed will look again");
             }
@@ -127,6 +130,7 @@ impl Feed {
                 continue;
             }
             let rest = self.rest().await;
+            let rest = rest.min(planned.saturating_duration_since(Instant::now()));
             tokio::select! {
                 () = shutdown.cancelled() => return,
                 () = nudge.notified() => {}

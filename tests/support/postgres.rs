@@ -200,6 +200,10 @@ impl Postgres {
         text.push_str("restore_command = 'false'\n");
         std::fs::write(settings, text).expect("the tests may write there");
         self.start_again();
+        // Until the archive is read it takes nothing but reads.
+        let log = self.child.log();
+        let ready = |line: &str| line.contains("ready to accept connections");
+        assert!(log.wait_for(ready, PATIENCE).is_some(), "{}", log.tail());
     }
 
     /// Ends it in good order: clients are cut off, nothing is lost.
