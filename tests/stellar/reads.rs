@@ -126,6 +126,32 @@ pub fn not_seen(read_to: u32, whole: bool) -> Result<Consumer, Fault> {
 }
 
 #[tokio::test]
+async fn replicas_that_lag_one_after_the_other_cut_nothing_off_the_range() {
+    // The first one has not closed the ledger; the second keeps it, and has not indexed it.
+    let replicas = Mutex::new(vec![
+        Reply::Result(json!({
+            "cursor": "0", "transactions": [], "latestLedger": LATEST - 3,
+            "latestLedgerCloseTimestamp": 1_767_225_660, "oldestLedger": OLDEST,
+            "oldestLedgerCloseTimestamp": 1_767_225_600,
+        })),
+        Reply::Error(-32600),
+    ]);
+    let server = Server::start(move |method, _| match method {
+        "getTransactions" => replicas.lock().unwrap().pop().unwrap(),
+        "getHealth" => Reply::Result(json!({
+            "status": "healthy",
+            "latestLedger": LATEST,
+            "oldestLedger": OLDEST,
+            "ledgerRetentionWindow": 11,
+        })),
+        other => panic!("{other}"),
+    })
+    .await;
+    let seen = server.client().consumer(pair(1), LATEST, LATEST).await;
+    assert_eq!(seen, not_seen(LATEST - 1, true), "it may be there yet");
+}
+
+#[tokio::test]
 async fn the_consumer_is_found_behind_many_pages_with_all_that_it_says() {
     let (other, _) = envelope(1).await;
     let (ours, hash) = envelope(7).await;

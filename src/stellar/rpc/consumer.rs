@@ -141,7 +141,8 @@ impl Rpc {
                 whole: true,
             });
         }
-        // The node keeps a part of the range, or nothing: the transaction may be there, but its absence means nothing.
+        // Unless another replica answered, the node keeps a part of the range, or nothing: the transaction may be there, but
+        // its absence means nothing.
         if to < health.oldest_ledger {
             return Ok(Consumer::NotSeen {
                 read_to: to,
@@ -150,9 +151,9 @@ impl Rpc {
         }
         match one.scan(pair, health.oldest_ledger.max(from), to).await? {
             found @ Consumer::Found(_) => Ok(found),
-            Consumer::NotSeen { read_to, .. } => Ok(Consumer::NotSeen {
+            Consumer::NotSeen { read_to, whole } => Ok(Consumer::NotSeen {
                 read_to,
-                whole: false,
+                whole: whole && health.oldest_ledger <= from,
             }),
         }
     }
