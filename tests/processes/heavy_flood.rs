@@ -67,9 +67,17 @@ impl Most {
     }
 }
 
+#[allow(
+    clippy::disallowed_methods,
+    reason = "settings of the tests are not the service's"
+)]
+fn drained() -> u64 {
+    std::env::var("FLOOD_DRAINED").map_or(DRAINED, |count| count.parse().unwrap())
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn twenty_thousand_due_payments_drain_through_a_bounded_window() {
-    let drained = std::env::var("FLOOD_DRAINED").map_or(DRAINED, |count| count.parse().unwrap());
+    let drained = drained();
     let patience = PATIENCE * u32::try_from(drained.div_ceil(DRAINED)).unwrap();
     let deployment = Deployment::start(CHANNELS).await;
     let empty = block_in_place(|| deployment.redis.memory());
